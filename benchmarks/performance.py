@@ -4,6 +4,7 @@ Owns the measurements and prints them with inputs, seed, versions and a machine 
 nothing: a slow machine is not a failed test.
 """
 
+import json
 import os
 import platform
 import resource
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import median
@@ -48,6 +50,7 @@ def main() -> int:
         measured = (
             _help_time(),
             _import_time(),
+            _server_start(),
             _overhead(folder),
             _recording(),
             _end_to_end(folder),
@@ -77,17 +80,67 @@ def _help_time() -> Iterator[str]:
 
 
 def _import_time() -> Iterator[str]:
-    """Compare `import skillopt` with a bare Python, in CPU time of their processes."""
-    times: dict[str, list[float]] = {"pass": [], "import skillopt": []}
+    """Compare imports with a bare Python, in CPU time of their processes."""
+    calls = "from skillopt import Settings, load_skill, load_suite, optimize"
+    times: dict[str, list[float]] = {"pass": [], "import skillopt": [], calls: []}
     for _ in range(15):  # in turn, as above
         for code, found in times.items():
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", code], check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    ours, bare = median(times["import skillopt"]), median(times["pass"])
+    bare, ours, whole = (median(found) for found in times.values())
     yield _row("import skillopt beyond `python -c pass`, CPU", 1000 * (ours - bare), "ms", 60)
+    yield _row("the same with optimize, load_suite and Settings, CPU", 1000 * (whole - bare), "ms", 300)
     print(f"  ({1000 * ours:.0f} ms and {1000 * bare:.0f} ms)")
+
+
+_HELLO = """
+import anyio
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("hello")
+@server.tool()
+def hello() -> str:
+    return "hello"
+server.run()
+"""
+_HANDSHAKE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "benchmark", "version": "1"},
+    },
+}
+
+
+def _server_start() -> Iterator[str]:
+    """Compare the time until the handshake is answered with that of a server of the SDK that has one tool."""
+    times: dict[str, list[float]] = {"hello": [], "ours": []}
+    commands = {"hello": [sys.executable, "-c", _HELLO], "ours": [sys.executable, "-m", "skillopt_mcp"]}
+    for _ in range(15):  # in turn, as above
+        for name, found in times.items():
+            found.append(_seconds(partial(_shake_hands, commands[name])))
+    yield _row(
+        "start of skillopt-mcp, times a hello-world server",
+        median(times["ours"]) / median(times["hello"]),
+        "times",
+        1.25,
+    )
+
+
+def _shake_hands(command: list[str]) -> None:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        asks, answers = server.stdin, server.stdout
+        if asks is None or answers is None:  # what `Popen` says of them in its types
+            return
+        asks.write(json.dumps(_HANDSHAKE).encode() + b"\n")
+        asks.flush()
+        if b'"result"' not in answers.readline():
+            sys.exit(f"{command[-1]}: expected an answer to the handshake, found none")
+        server.kill()
 
 
 def _overhead(scratch: Path) -> Iterator[str]:

@@ -10,7 +10,33 @@ if TYPE_CHECKING:
     from skillopt.api import compare, evaluate, load_skill, optimize
     from skillopt.errors import SkilloptError
     from skillopt.gate.comparison import Verdict
-    from skillopt.loop.events import Event
+    from skillopt.loop.events import (
+        BaselineMeasured,
+        CapsRaised,
+        DraftChanged,
+        DraftGraded,
+        EditRefused,
+        EditScreened,
+        EditUnreadable,
+        Event,
+        GateDecided,
+        HeldOutTestMeasured,
+        LinesReviewed,
+        MemoryUpdated,
+        PatchTested,
+        PromptSkipped,
+        ReleaseCheckWithheld,
+        RunEnded,
+        RunStarted,
+        SiblingMeasured,
+        StepFailed,
+        StepStarted,
+        TasksSetAside,
+        TextScreened,
+        TrainMeasured,
+        VerifierSuspected,
+        VersionAccepted,
+    )
     from skillopt.protocols import Harness, Model, Verifier
     from skillopt.rollouts import Rollout, Score
     from skillopt.settings import Settings
@@ -20,21 +46,45 @@ if TYPE_CHECKING:
     from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 __all__ = [
+    "BaselineMeasured",
+    "CapsRaised",
+    "DraftChanged",
+    "DraftGraded",
     "Edit",
+    "EditRefused",
+    "EditScreened",
+    "EditUnreadable",
     "Event",
+    "GateDecided",
     "Harness",
+    "HeldOutTestMeasured",
+    "LinesReviewed",
+    "MemoryUpdated",
     "Model",
+    "PatchTested",
+    "PromptSkipped",
+    "ReleaseCheckWithheld",
     "Rollout",
+    "RunEnded",
+    "RunStarted",
     "Score",
     "Settings",
+    "SiblingMeasured",
     "Skill",
     "SkilloptError",
     "Split",
+    "StepFailed",
+    "StepStarted",
     "Suite",
     "Task",
+    "TasksSetAside",
+    "TextScreened",
+    "TrainMeasured",
     "Verdict",
     "Verifier",
     "VerifierSpec",
+    "VerifierSuspected",
+    "VersionAccepted",
     "__version__",
     "compare",
     "evaluate",
@@ -45,11 +95,11 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+_EVENTS = "skillopt.loop.events"  # of all other names
 _MODULES = {
     "skillopt.api": ("compare", "evaluate", "load_skill", "optimize"),
     "skillopt.errors": ("SkilloptError",),
     "skillopt.gate.comparison": ("Verdict",),
-    "skillopt.loop.events": ("Event",),
     "skillopt.protocols": ("Harness", "Model", "Verifier"),
     "skillopt.rollouts": ("Rollout", "Score"),
     "skillopt.settings": ("Settings",),
@@ -64,13 +114,13 @@ if not TYPE_CHECKING:  # else a misspelt name would have a type
 
     def __getattr__(name: str) -> object:
         """Import what is asked for, once."""
-        for module, names in _MODULES.items():
-            if name in names:
-                globals()[name] = found = getattr(import_module(module), name)
-                return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = next((module for module, names in _MODULES.items() if name in names), _EVENTS)
+        globals()[name] = found = getattr(import_module(module), name)
+        return found
 
 
 def __dir__() -> list[str]:
     """List the API, imported or not."""
-    return sorted({*globals(), *__all__})
+    return __all__

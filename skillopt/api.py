@@ -1,39 +1,24 @@
 """The Python API: train, evaluate and compare skills in this process, without a project and without git.
 
 Models, harnesses and verifiers are named as on the command line, or are objects of your own that satisfy the
-protocols in `skillopt.protocols`.
+protocols in `skillopt.protocols`. A call imports what it needs, so `import skillopt` stays quick.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from skillopt.errors import UsageError
-from skillopt.execution.metering import expect
-from skillopt.execution.recording import Recording, check_cap, earlier_looks
-from skillopt.execution.results import (
-    CompareResult,
-    EvaluateResult,
-    OptimizeResult,
-    open_session,
-    own_drivers,
-    settings_of,
-)
-from skillopt.gate.error_budget import ErrorSpent
-from skillopt.loop.events import Event, VersionAccepted
-from skillopt.loop.memory import PeoplesRefusal
-from skillopt.loop.optimizer import train
-from skillopt.loop.release_check import Released
-from skillopt.loop.siblings import Sibling
 from skillopt.protocols import Harness, Model, VerifierFactory
-from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
-from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.document import Skill
 from skillopt.skills.folder import read_skill
-from skillopt.skills.validation import check_trainable
-from skillopt.storage.locks import writer_lock
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite
 
-__all__ = ["compare", "evaluate", "load_skill", "optimize", "run_training"]
+if TYPE_CHECKING:
+    from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
+    from skillopt.loop.events import Event
+
+__all__ = ["compare", "evaluate", "load_skill", "optimize"]
 
 
 def load_skill(folder: Path | str) -> Skill:
@@ -58,93 +43,36 @@ def optimize(
     verifiers: Mapping[str, VerifierFactory] | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     store: Path | str | None = None,
-    on_event: Callable[[Event], None] | None = None,
-) -> OptimizeResult:
+    on_event: "Callable[[Event], None] | None" = None,
+    **options: object,
+) -> "OptimizeResult":
     """Train a skill on a suite of tasks.
 
-    The same call with the same store goes on with a run that was interrupted; what is recorded is not paid for again.
+    The same call with the same store resumes an interrupted run; cached answers are not paid for again.
 
     Args:
-        skill: Where training starts; it is not changed.
-        suite: Tasks in three splits: `train` is evidence for edits, `val` decides, `test` is held out.
-        harness: Runs the target: an object, or a name as in `claude-code`; None for the one that `settings` names.
-        model: The optimizer model: an object, or a name as in `anthropic/MODEL`; None as above.
-        judge: Judges tasks with a rubric; None for the one that `settings` names, else the optimizer model.
-        verifiers: Own kinds of verifiers, which tasks name in `VerifierSpec.kind`.
-        settings: All that shapes the run, its caps in US dollars, tokens and minutes among it.
-        store: Folder that keeps what was run, in `.skillopt/ledger.db`; None keeps nothing after the call.
-        on_event: Called with each event once it is recorded.
+        skill: The text to start from; it is not changed.
+        suite: The tasks, with splits (`train` for evidence, `val` for the gate, `test` held out) or with folds.
+        harness: Runs the target: an object, or a name such as "claude-code"; None takes the one in `settings`.
+        model: The optimizer model: an object, or a name such as "anthropic/MODEL"; None takes the one in `settings`.
+        judge: Judges tasks with a rubric; None takes the one in `settings`, else the optimizer model.
+        verifiers: Your own verifiers by kind, the name in `VerifierSpec.kind`.
+        settings: Several settings at once, as an object or a mapping.
+        store: Folder whose `.skillopt/ledger.db` keeps all answers; None keeps nothing after the call.
+        on_event: Called with each event after it is recorded.
+        **options: Single settings by name, such as `max_rollouts=40` or `seed=1`; they override `settings`.
 
     Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        InfrastructureError: A provider, a disk or a verifier failed; with a store, the same call continues.
+        UsageError: An argument or a setting is missing or wrong; nothing was spent.
+        InfrastructureError: A provider, a disk or a verifier failed; with a store, the same call resumes.
 
     Source: the published loop is SkillOpt, arXiv:2605.23904 (preset `paper`); what the default does beyond it is
     measured in benchmarks/ABLATIONS.md.
     """
-    check_trainable(expect(Skill, skill, "read one with load_skill"))
-    chosen = settings_of(settings, harness=harness, model=model, judge=judge)
-    given = own_drivers(harness, model, judge, verifiers)
-    suite = suite if given.harness else expect(Suite, suite, "read one with load_suite").spread(chosen.targets)
-    with open_session(store, chosen, suite, given, optimizer=True) as session, writer_lock(session.root, skill.name):
-        check_cap(suite, chosen)
-        recording, resumed = session.begin(skill, suite, on_event)
-        released = Released(skill, earlier_looks(session.ledger, recording.record, skill.digest))
-        return run_training(recording, suite, released, resumed=resumed)
+    from skillopt.execution import calls  # noqa: PLC0415 - twice the time of `import skillopt`
 
-
-def run_training(
-    recording: Recording,
-    suite: Suite,
-    released: Released,
-    *,
-    spent: Sequence[ErrorSpent] = (),
-    refused: Sequence[PeoplesRefusal] = (),
-    siblings: Sequence[Sibling] = (),
-    resumed: bool = False,
-) -> OptimizeResult:
-    """Train as recorded: the part that the API and the command `optimize` share.
-
-    Args:
-        recording: The run.
-        suite: Its tasks.
-        released: What the last version is compared with on `test`.
-        spent: Error that earlier runs of the skill spent on the same `val` tasks.
-        refused: Edits that people refused in earlier versions or drafts.
-        siblings: Skills whose tasks no version may lower.
-        resumed: Whether the run goes on.
-
-    Raises:
-        InfrastructureError: Something outside failed; what was measured is kept.
-    """
-    runner, skill = recording.runner, recording.skill
-    events, ended = recording.drive(
-        train(
-            skill,
-            suite,
-            recording.settings,
-            runner,
-            released,
-            spent,
-            raised=recording.raised,
-            refused=refused,
-            siblings=siblings,
-            shell_problem=shell_problem,
-        )
-    )
-    texts = [event.text for event in events if isinstance(event, VersionAccepted)]
-    return OptimizeResult(
-        recording.record.id,
-        skill.with_document(SkillDocument(texts[-1])) if texts else skill,
-        ended.reason,
-        tuple(events),
-        ended.rollouts,
-        ended.calls,
-        runner.paid_rollouts,
-        runner.paid_calls,
-        resumed,
-        recording.drivers.meter.by_role,
-    )
+    chosen = calls.CallOptions(harness, model, judge, verifiers, settings, store, options)
+    return calls.train_skill(skill, suite, chosen, on_event)
 
 
 def evaluate(
@@ -158,31 +86,32 @@ def evaluate(
     verifiers: Mapping[str, VerifierFactory] | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     store: Path | str | None = None,
-) -> EvaluateResult:
+    **options: object,
+) -> "EvaluateResult":
     """Run a skill on the tasks of one split.
 
     Args:
-        skill: What is evaluated; None for the target without a skill.
-        suite: Its tasks.
-        split: Which tasks; every look at `test` makes it worth less.
+        skill: The skill to evaluate; None runs the target without a skill.
+        suite: The tasks.
+        split: Which tasks to run. Each look at `test` makes it worth less.
         repeats: Runs of each task, ≥ 1.
         harness: As in `optimize`.
         judge: As in `optimize`.
         verifiers: As in `optimize`.
-        settings: As in `optimize`; what matters here are caps, `workers`, `coverage` and `judge`.
+        settings: As in `optimize`; caps, `workers`, `coverage` and `judge` matter here.
         store: As in `optimize`.
+        **options: As in `optimize`.
 
     Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
+        UsageError: An argument or a setting is missing or wrong; nothing was spent.
         InvalidMeasurementError: Too few tasks could be measured.
-        InfrastructureError: Something outside failed, or a cap was reached; with a store, the same call continues.
+        InfrastructureError: A provider, a disk or a verifier failed, or a cap was reached; with a store, the same
+            call resumes.
     """
-    given = own_drivers(harness, None, judge, verifiers)
-    chosen = settings_of(settings, harness=harness, judge=judge)
-    with open_session(store, chosen, suite, given) as session:
-        scoring = session.scoring()
-        (measured,) = scoring.measure([_named("skill", skill)], _tasks(suite, split), _at_least_one(repeats))
-    return measured
+    from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
+
+    chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
+    return calls.measure_skill(skill, suite, split, repeats, chosen)
 
 
 def compare(
@@ -197,52 +126,32 @@ def compare(
     verifiers: Mapping[str, VerifierFactory] | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     store: Path | str | None = None,
-) -> CompareResult:
+    **options: object,
+) -> "CompareResult":
     """Run two skills on the same tasks and test whether the second one is better.
 
     Args:
-        before: The one to beat; None for the target without a skill.
-        after: The one that should be better.
-        suite: Their tasks.
-        split: Which tasks; every look at `test` makes it worth less.
-        repeats: Runs of each task, ≥ 1; they are averaged inside the task, which is the unit of the test.
+        before: The skill to beat; None is the target without a skill.
+        after: The skill that should be better.
+        suite: The tasks of both.
+        split: Which tasks to run. Each look at `test` makes it worth less.
+        repeats: Runs of each task, ≥ 1. They are averaged within the task, which is the unit of the test.
         harness: As in `optimize`.
         judge: As in `optimize`.
         verifiers: As in `optimize`.
-        settings: As in `optimize`; `metric` says which number is compared, `confidence` what `accept` asks for.
+        settings: As in `optimize`; `metric` names the score to compare, `confidence` the level that `accept` needs.
         store: As in `optimize`.
+        **options: As in `optimize`.
 
     Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
+        UsageError: An argument or a setting is missing or wrong; nothing was spent.
         InvalidMeasurementError: Too few tasks could be measured for both.
-        InfrastructureError: Something outside failed, or a cap was reached; with a store, the same call continues.
+        InfrastructureError: A provider, a disk or a verifier failed, or a cap was reached; with a store, the same
+            call resumes.
 
     Source: an exact one-sided sign-flip (permutation) test of the paired differences, Fisher 1935.
     """
-    given = own_drivers(harness, None, judge, verifiers)
-    chosen = settings_of(settings, harness=harness, judge=judge)
-    with open_session(store, chosen, suite, given) as session:
-        scoring = session.scoring()
-        named = [_named("before", before), _named("after", after)]
-        first, second = scoring.measure(named, _tasks(suite, split), _at_least_one(repeats))
-        verdict = scoring.compare(first, second)
-    return CompareResult(first, second, verdict)
+    from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
-
-def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:
-    return name, None if skill is None else expect(Skill, skill, "read one with load_skill")
-
-
-def _tasks(suite: Suite, split: Split | str) -> Sequence[Task]:
-    if split not in list(Split):
-        raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
-    tasks = suite.tasks_to_evaluate(Split(split))
-    if not tasks:
-        raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
-    return tasks
-
-
-def _at_least_one(repeats: int) -> int:
-    if repeats < 1:
-        raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
-    return repeats
+    chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
+    return calls.compare_skills((before, after), suite, split, repeats, chosen)

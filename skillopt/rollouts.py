@@ -23,6 +23,7 @@ __all__ = [
     "loading_note",
     "new_acts",
     "readable",
+    "repeat_number",
     "skills_loaded",
 ]
 
@@ -83,6 +84,15 @@ class Stream(Enum):
         if not 0 <= number < _STREAM_LENGTH:
             raise ValueError(f"expected a repeat from 0 to {_STREAM_LENGTH - 1} in stream {self.name}, found {number}")
         return self.value * _STREAM_LENGTH + number
+
+
+def repeat_number(repeat: int) -> int:
+    """Number of a repeat within its stream, from 1.
+
+    >>> repeat_number(Stream.LOOP.repeat(0)), repeat_number(Stream.LEARNING.repeat(2))
+    (1, 3)
+    """
+    return repeat % _STREAM_LENGTH + 1
 
 
 class Status(StrEnum):
@@ -322,7 +332,7 @@ class Rollout:
     task_id: str
     skill_digest: str
     repeat: int
-    trajectory: Trajectory
+    trajectory: Trajectory = field(repr=False)
     status: Status
     score: Score | None
     reason: str = ""

@@ -174,6 +174,9 @@ class Task:
     target: str = ""
     environment: Environment | None = None
 
+    def __repr__(self) -> str:
+        return f"<Task {self.id!r}: {self.verifier.kind}>"
+
     def __deepcopy__(self, _: dict[int, object]) -> "Task":
         """Share it with every copy: it never changes."""
         return self
@@ -229,6 +232,10 @@ class Suite:
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
     skipped: int = 0
     whole: "Suite | None" = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        counts = Counter(split for split, _ in self.splits)
+        return f"<Suite {self.name!r}: {', '.join(f'{counts[split]} {split}' for split in Split)} tasks>"
 
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""

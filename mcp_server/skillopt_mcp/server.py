@@ -8,17 +8,17 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio import to_thread
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.mcpserver.utilities.func_metadata import func_metadata
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -41,11 +41,12 @@ from pydantic.json_schema import GenerateJsonSchema
 from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.installation import check_unchanged
-from skillopt_mcp.job_tools import JobAnswer, answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
-from skillopt_mcp.tools import TOOLS
 from skillopt_mcp.watching import VersionWatcher
+
+if TYPE_CHECKING:
+    from skillopt_mcp.tools import ToolDefinition
 
 __all__ = ["SkillServer", "make_server", "read_arguments", "strict_schema"]
 
@@ -193,7 +194,7 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         title="SkillOpt",
         instructions=files(__package__).joinpath("instructions.md").read_text(encoding="utf-8"),
         cache_hints={"tools/list": _STATIC, "prompts/list": _STATIC, "resources/list": _CHANGES},
-        lifespan=partial(_running, watch),
+        lifespan=partial(_running, watch, tools),
         get_tool_input_schema=tools.schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
@@ -216,12 +217,30 @@ class _Tools:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # The descriptions of the functions' arguments make the schema.
-        self._arguments = {
-            tool.name: func_metadata(tool.call, skip_names=["folder"], structured_output=False) for tool in TOOLS
-        }
-        self._schemas = {name: strict_schema(taken.arg_model) for name, taken in self._arguments.items()}
         self._told: dict[str, int] = {}
+
+    @cached_property
+    def _tools(self) -> "Mapping[str, ToolDefinition]":
+        """The tools by name. What they work with is imported while the handshake is made, and with them last."""
+        from skillopt_mcp.tools import TOOLS  # noqa: PLC0415 - two thirds of what the server imports of its own
+
+        return {tool.name: tool for tool in TOOLS}
+
+    @cached_property
+    def _arguments(self) -> Mapping[str, FuncMetadata]:
+        """What each tool takes; the descriptions of its function's arguments make the schema."""
+        return {
+            name: func_metadata(tool.call, skip_names=["folder"], structured_output=False)
+            for name, tool in self._tools.items()
+        }
+
+    @cached_property
+    def _schemas(self) -> Mapping[str, dict[str, Any]]:
+        return {name: strict_schema(taken.arg_model) for name, taken in self._arguments.items()}
+
+    def load(self) -> None:
+        """Import the tools and make their schemas, once; a request that comes earlier waits for it."""
+        self.schema("")
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """Return what a tool takes."""
@@ -231,21 +250,20 @@ class _Tools:
         """Answer `tools/list`."""
         listed = [
             ListedTool(
-                name=tool.name,
+                name=name,
                 title=tool.title,
                 description=tool.description,
-                input_schema=self._schemas[tool.name],
+                input_schema=self._schemas[name],
                 annotations=tool.annotations,
                 _meta=_META,
             )
-            for tool in TOOLS
+            for name, tool in self._tools.items()
         ]
         return ListToolsResult(tools=listed)
 
     async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Answer `tools/call`; other calls are answered meanwhile."""
-        tool = next((tool for tool in TOOLS if tool.name == params.name), None)
-        if tool is None:
+        if (tool := self._tools.get(params.name)) is None:
             raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._schemas)}, found {params.name[:80]!r}")
         try:
             if tool.annotations.open_world_hint:  # it starts a process, which loads what is installed now
@@ -255,8 +273,8 @@ class _Tools:
             read = read_arguments(tool.name, arguments.arg_model, self._schemas[tool.name], given)
             taken = {name: getattr(read, name) for name in type(read).model_fields}
             answer = await to_thread.run_sync(partial(tool.call, self._folder, **taken))
-            if isinstance(answer, JobAnswer):
-                answer = await answer_with_news(answer, ctx.session.report_progress, self._told)
+            if not isinstance(answer, str):
+                answer = await tool.follow(answer, ctx.session.report_progress, self._told)
         except SkilloptError as error:
             return _told(str(error), is_error=True)
         return _told(answer)
@@ -282,9 +300,10 @@ async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
 
 
 @asynccontextmanager
-async def _running(watch: VersionWatcher, _: Server[None]) -> AsyncIterator[None]:
-    """Look out for accepted versions while the server runs."""
+async def _running(watch: VersionWatcher, offered: _Tools, _: Server[None]) -> AsyncIterator[None]:
+    """Load the tools while the handshake is made, and look out for accepted versions while the server runs."""
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(to_thread.run_sync, offered.load, abandon_on_cancel=True))
         tasks.start_soon(watch.run)
         yield
         tasks.cancel_scope.cancel()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mcp_types import ToolAnnotations
 
-from skillopt_mcp.job_tools import JobAnswer, cancel_job_tool, job_status_tool, start_job_tool
+from skillopt_mcp.job_tools import JobAnswer, answer_with_news, cancel_job_tool, job_status_tool, start_job_tool
 from skillopt_mcp.training_tools import get_evidence_tool, propose_edits_tool
 from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollback_skill_tool
 
@@ -23,6 +23,9 @@ class ToolDefinition:
     call: Callable[..., str | JobAnswer]
     title: str
     annotations: ToolAnnotations
+
+    follow = staticmethod(answer_with_news)
+    """Waits for the job of an answer, and gives its news."""
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from skillopt.storage.notes import is_unreported
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.versions.branches import (
     DESCRIPTION_BRANCHES,
+    DESCRIPTION_DRAFTS,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -186,6 +187,8 @@ def _branches(root: Path) -> Iterator[_Removable]:
             note = f"{count_noun(len(versions), 'accepted version')}, {merged}"
         if name.startswith(DESCRIPTION_BRANCHES):
             note = f"accepted descriptions, {merged}"
+        if name.startswith(DESCRIPTION_DRAFTS):
+            note = "a draft of a description"
         yield _Removable(_BRANCHES, shown, None, note, kept, tip)
 
 
@@ -193,8 +196,9 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
     """Return why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
     if place := repository.checked_out_in(name):
         return f"it is checked out in {place}"
-    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
-    ignored = [f"--exclude={branches}/*" for branches in ("skillopt", "skillopt-draft", "skillopt-trigger")]
+    kinds = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_DRAFTS, DESCRIPTION_BRANCHES)
+    skill = name.removeprefix(next(kind for kind in kinds if name.startswith(kind)))
+    ignored = [f"--exclude={kind.removeprefix('refs/heads/')}*" for kind in kinds]
     theirs = people_commits(repository, skill, tip, "--not", *ignored, "--branches", *filter(None, [repository.head()]))
     if not theirs and name.startswith(DRAFT_BRANCHES):
         draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")

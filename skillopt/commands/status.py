@@ -17,6 +17,8 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.notes import read_looks, trained_descriptions
+from skillopt.versions.branches import DESCRIPTION_DRAFTS, list_branches
 from skillopt.versions.decisions import declined_runs
 
 __all__ = ["status"]
@@ -38,14 +40,17 @@ def status(
         runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
     newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
+    described = [_description(project, name) for name in trained_descriptions(project.root) if skill in ("", name)]
     if as_json:
         said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
-        typer.echo(as_json_text(said | {"new_upstream": newer}))
+        typer.echo(as_json_text(said | {"new_upstream": newer, "descriptions": described}))
         return
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
     older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
     recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
-    typer.echo("\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, recorded]))
+    typer.echo(
+        "\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, *described, recorded])
+    )
 
 
 def _new_upstream(project: Project, skill: str) -> str:
@@ -56,6 +61,17 @@ def _new_upstream(project: Project, skill: str) -> str:
             path = quote(repository.relative(target.folder))
             return f"{skill}: {path} has a new text; skillopt update {skill} --onto {path} keeps what was learned"
     return ""
+
+
+def _description(project: Project, skill: str) -> str:
+    """Say how often the description of a skill was trained, what the last training gave, and where its draft is."""
+    looks = read_looks(project.root, skill)
+    drafts: list[str] = []
+    with suppress(SkilloptError):  # no repository any more
+        drafts = [name for name, _ in list_branches(project.repository()) if name == f"{DESCRIPTION_DRAFTS}{skill}"]
+    ended = "accepted" if looks and looks[-1].accepted else "not accepted"
+    draft = f"; draft on branch {drafts[0].removeprefix('refs/heads/')}" if drafts else ""
+    return f"{skill}: description trained {count_noun(len(looks), 'time')}, the last one {ended}{draft}"
 
 
 def _line(row: RunStatus) -> str:

@@ -133,6 +133,10 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     ]
     if result.description != result.before:
         lines += ["before: " + escape_terminal(result.before), "after:  " + escape_terminal(result.description)]
+    for one in result.bad_requests:
+        lines.append(
+            f"bad request, wrong with every description: {escape_terminal(one)}; correct its label or its words"
+        )
     if verbose:
         lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
     lines += _remarks(result.skipped)
@@ -144,6 +148,10 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
         lines.append(f"next: git merge {result.branch}    (read it first: git show {result.branch})")
+    elif result.draft:
+        draft = f"skillopt-trigger-draft/{result.skill}"
+        lines.append(f"no description was accepted; the new one is a draft on branch {draft}")
+        lines.append(f"next: write more requests and run this again, or git merge {draft}")
     else:
         lines.append("no description was accepted; nothing was committed")
     return "\n".join(lines)

@@ -104,7 +104,7 @@ class Meter:
         if caps.usd and worst.usd is None:
             raise SettingsError(
                 "max_usd: expected a target and models whose calls have a known price, found one without; add its "
-                "price under [prices] in skillopt.toml, or use max_tokens"
+                "price to the setting `prices`, or use max_tokens"
             )
         held = replace(worst, usd=worst.usd or 0.0)
         with self._changed:

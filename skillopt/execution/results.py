@@ -30,6 +30,7 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_run
 from skillopt.protocols import Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Rollout, Usage
+from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, PresetConstants, Settings, make_settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -52,7 +53,7 @@ NO_SKILL = "none"
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:
-    """What a run came to."""
+    """The result of a training run."""
 
     run: str
     skill: Skill
@@ -62,8 +63,12 @@ class OptimizeResult:
     calls: int
     paid_rollouts: int
     paid_calls: int
-    resumed: bool
     usage: Mapping[str, Usage]
+    resumed: bool = False
+
+    def __repr__(self) -> str:
+        versions = count_noun(len(self.versions), "version")
+        return f"<OptimizeResult {self.run[:8]}: {versions}, {count_noun(self.rollouts, 'rollout')}; {self.reason}>"
 
     @property
     def versions(self) -> tuple[VersionAccepted, ...]:
@@ -98,12 +103,15 @@ class OptimizeResult:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateResult:
-    """How a skill does on one split; `digest` is empty for no skill."""
+    """The result of one skill on one split; `digest` is empty for no skill."""
 
     name: str
     digest: str
     tally: Tally
     rollouts: tuple[Rollout, ...]
+
+    def __repr__(self) -> str:
+        return f"<EvaluateResult {self.name}: {self.passed} of {self.measured} tasks passed, score {self.score:.3f}>"
 
     @property
     def usage(self) -> Usage:
@@ -137,11 +145,14 @@ class EvaluateResult:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult:
-    """Two skills on the same tasks."""
+    """The results of two skills on the same tasks."""
 
     before: EvaluateResult
     after: EvaluateResult
     verdict: Verdict
+
+    def __repr__(self) -> str:
+        return f"<CompareResult {self.before!r} -> {self.after!r}: {self.verdict.outcome.value}>"
 
     @property
     def headline(self) -> Headline | None:
@@ -301,15 +312,18 @@ def _check(role: str, found: object, members: tuple[str, ...]) -> None:
         )
 
 
-def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: object) -> Settings:
-    """Put settings together with the drivers that are named in the call."""
+def settings_of(
+    settings: Settings | Mapping[str, object] | None, named: Mapping[str, object] | None = None
+) -> Settings:
+    """Put the settings of a call together: those that it names alone override the others."""
     given = {} if settings is None else _values(settings) if isinstance(settings, Settings) else settings
     if not isinstance(given, Mapping):
-        raise UsageError(f"expected Settings, found {given!r}; pass Settings(max_usd=5) or {{'max_usd': 5}}")
-    named = {role: name for role, name in drivers.items() if isinstance(name, str)}
-    constants = {name: value for name, value in given.items() if name in PresetConstants.model_fields}
-    known = {name: value for name, value in given.items() if name not in constants}
-    return make_settings(("settings", known), ("arguments", named)).model_copy(update=constants)
+        raise UsageError(f"expected Settings, found {given!r}; pass max_usd=5 or settings=Settings(max_usd=5)")
+    known: dict[str, object] = {}
+    constants: dict[str, object] = {}
+    for name, value in {**given, **(named or {})}.items():
+        (constants if name in PresetConstants.model_fields else known)[name] = value
+    return make_settings(("arguments", known)).model_copy(update=constants)
 
 
 def _values(settings: BaseModel) -> dict[str, object]:

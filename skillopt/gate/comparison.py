@@ -131,11 +131,11 @@ class Verdict:
     fixed: tuple[str, ...]
     broken: tuple[str, ...]
     missing: int
-    costs: tuple[TaskCosts, ...] = ()
+    costs: tuple[TaskCosts, ...] = field(default=(), repr=False)
     error: float = 0.0
     error_spent: float = 0.0
     grading: Grading | None = None
-    pairs: tuple[PairedTask, ...] = ()
+    pairs: tuple[PairedTask, ...] = field(default=(), repr=False)
     judge: JudgeAgreement | None = None
     targets: Annotated[tuple[TargetOutcome, ...], Field(exclude_if=lambda found: not found)] = ()
 

@@ -26,13 +26,14 @@ _NO_MARK: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """How often two readings of one criterion of one result agreed."""
+    """How often two readings of one criterion of one result agreed; `missing` ones were not read twice."""
 
     agreed: int
     criteria: int
     results: int
     low: float
     high: float
+    missing: int = 0
 
     @property
     def share(self) -> float:
@@ -42,9 +43,10 @@ class JudgeAgreement:
     @property
     def words(self) -> str:
         """The share with its interval in a sentence."""
+        missing = f"; {self.missing} more were not read twice" if self.missing else ""
         return (
-            f"judge agrees with itself on {self.share:.0%} of {self.criteria} criteria "
-            f"(95% interval {self.low:.0%}\u2013{self.high:.0%})"
+            f"judge agrees with itself on {self.share:.0%} of {self.criteria} criteria in {self.results} results "
+            f"(95% interval by results {self.low:.0%}\u2013{self.high:.0%}{missing})"
         )
 
 
@@ -54,11 +56,13 @@ def judge_agreement(rollouts: Iterable[Rollout]) -> JudgeAgreement | None:
     Results that address the judge are left out: it read them in two versions. For the interval a result counts as one
     criterion, as its criteria may go together.
     """
-    rows = [row for judgement in _judgements(rollouts) if (row := _both(judgement))]
+    judgements = _judgements(rollouts)
+    rows = [row for judgement in judgements if (row := _both(judgement))]
     if not rows:
         return None
     agreed, criteria = sum(map(sum, rows)), sum(map(len, rows))
-    return JudgeAgreement(agreed, criteria, len(rows), *share_interval(agreed / criteria, len(rows)))
+    missing = sum(len(judgement.criteria) for judgement in judgements) - criteria
+    return JudgeAgreement(agreed, criteria, len(rows), *share_interval(agreed / criteria, len(rows)), missing)
 
 
 def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:

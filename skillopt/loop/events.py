@@ -4,7 +4,7 @@ Events carry no clock and no fact of the machine, so a rerun gives the same ones
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Outcome, Tally, Verdict
-from skillopt.gate.grades import Grading, grade_words
+from skillopt.gate.grades import Grade, Grading, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
@@ -317,12 +317,22 @@ class VersionAccepted(Event):
     epoch: int
     step: int
     kind: str
-    text: str
-    changes: tuple[Change, ...]
+    text: str = field(repr=False)
+    changes: tuple[Change, ...] = field(repr=False)
     verdict: Verdict
     rollouts: int
     grading: Grading | None = None
     siblings: tuple[str, ...] = ()
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """List the edits that it holds."""
+        return tuple(change.edit for change in self.changes)
+
+    @property
+    def grade(self) -> Grade | None:
+        """Give its grade, None where none was given."""
+        return None if self.grading is None else self.grading.grade
 
     def __str__(self) -> str:
         grade = "" if self.grading is None else f", {grade_words(self.grading)}"
@@ -337,8 +347,18 @@ class DraftChanged(Event):
     """
 
     step: int
-    text: str
-    changes: tuple[Change, ...]
+    text: str = field(repr=False)
+    changes: tuple[Change, ...] = field(repr=False)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """List the edits that it holds."""
+        return tuple(change.edit for change in self.changes)
+
+    @property
+    def grade(self) -> None:
+        """Give no grade: the run ended before it was graded."""
+        return
 
     def __str__(self) -> str:
         waiting = f"{count_noun(len(self.changes), 'edit')} in the draft" if self.changes else "no edit waits any more"
@@ -353,11 +373,21 @@ class DraftGraded(Event):
     `text` is the draft's whole SKILL.md, `incumbent` the digest of what it was compared with.
     """
 
-    text: str
-    changes: tuple[Change, ...]
+    text: str = field(repr=False)
+    changes: tuple[Change, ...] = field(repr=False)
     grading: Grading
     incumbent: str
     rollouts: int
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """List the edits that it holds."""
+        return tuple(change.edit for change in self.changes)
+
+    @property
+    def grade(self) -> Grade:
+        """Give its grade."""
+        return self.grading.grade
 
     def __str__(self) -> str:
         return f"the draft, {count_noun(len(self.changes), 'edit')}, is {grade_words(self.grading)}"

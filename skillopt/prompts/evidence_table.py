@@ -1,6 +1,7 @@
 """Summarise how train tasks went: a row for each group of failures with equal feedback, its tasks, one line of it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,11 +55,23 @@ def write_evidence_table(rows: Sequence[EvidenceRow], tokens: int = TABLE_TOKENS
     used = sum(estimate_tokens(line) + 1 for line in (*heads, *last))
     each = (tokens - used) * 4 // max(1, len(heads))
     width = max(_SHORTEST, min(_LONGEST, each - len(" (and 99 more lines)")))
-    lines = [
-        head + _fitting(groups[number][0].feedback, width) for head, number in zip(heads, sorted(groups), strict=True)
-    ]
-    title = ["group | tasks, passed of repeats | first line of the newest feedback"] if lines else []
+    telling = _telling_first([groups[number][0].feedback for number in sorted(groups)])
+    lines = [head + _fitting(feedback, width) for head, feedback in zip(heads, telling, strict=True)]
+    title = ["group | tasks, passed of repeats | line of the newest feedback that no other group has"] if lines else []
     return "\n".join([*title, *lines, *last])
+
+
+def _telling_first(feedbacks: Sequence[str]) -> Iterator[str]:
+    """Put the first line that no other group has before the others, so that one line tells the groups apart."""
+    counts = Counter(line for feedback in feedbacks for line in set(_lines_of(feedback)))
+    for feedback in feedbacks:
+        lines = _lines_of(feedback)
+        first = next((line for line in lines if counts[line] == 1), None)
+        yield "\n".join(sorted(lines, key=lambda line: line != first))
+
+
+def _lines_of(feedback: str) -> list[str]:
+    return [line for line in feedback.splitlines() if line.strip()]
 
 
 def _fitting(feedback: str, characters: int) -> str:

@@ -77,6 +77,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "by_split": _by_split,
         "compared": _compared,
+        "label": lambda words: "".join(split_quoted(words)).replace("`", ""),
         "is_long": lambda cell: len(cell) > _LONG_CELL,
         "kind": lambda block: type(block).__name__,
         "words": _words,

@@ -58,9 +58,8 @@ from skillopt.reports.view import (
     VersionView,
 )
 from skillopt.review.inspection import RunRollouts, find_suspicions
-from skillopt.rollouts import Score
 from skillopt.safety.credentials import mask
-from skillopt.settings import Metric, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
@@ -288,7 +287,7 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         versions=tuple(versions),
         test=_last(events, HeldOutTestMeasured),
         test_withheld=withheld.reason if withheld else "",
-        heat=tuple(_heat(recorded, versions, Metric(head.metric) if head.metric else Metric.SOFT)),
+        heat=tuple(_heat(recorded, versions)),
         suspects=tuple(_all(events, VerifierSuspected)),
         set_aside=dict(aside.reasons) if aside else {},
         skipped=tuple(_all(events, PromptSkipped)),
@@ -375,7 +374,7 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
     return DraftView(found.text, edits, grading, branch, commit, taken, gained_by_draft(events), tuple(marks))
 
 
-def _heat(recorded: RunRecords, versions: Sequence[VersionView], metric: Metric) -> Iterator[HeatRow]:
+def _heat(recorded: RunRecords, versions: Sequence[VersionView]) -> Iterator[HeatRow]:
     results: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in recorded.results:
         results[row.skill, row.task].append(row)
@@ -385,12 +384,11 @@ def _heat(recorded: RunRecords, versions: Sequence[VersionView], metric: Metric)
     others = sorted({task for skill, task in results if skill in digests} - splits.keys())
     for task in (*splits, *others):
         rows = [results.get((skill, task), []) for skill in digests]
-        yield HeatRow(task, splits.get(task, ""), tuple(_cell(one, metric) for one in rows))
+        yield HeatRow(task, splits.get(task, ""), tuple(map(_cell, rows)))
 
 
-def _cell(rows: Sequence[ResultRow], metric: Metric) -> Cell:
-    scores = [metric.of(Score(row.score, passed=row.passed)) for row in rows]
-    return Cell(len(rows), sum(row.passed for row in rows), fmean(scores) if scores else None)
+def _cell(rows: Sequence[ResultRow]) -> Cell:
+    return Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
 
 
 class _EditFates:

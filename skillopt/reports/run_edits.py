@@ -102,11 +102,10 @@ def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
         )
         for number, edit in enumerate(edits[: limits.rows], 1)
     ]
-    columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "left out", "tokens"
+    columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "ablation", "tokens"
     note = (
-        "Left out: runs without the edit that make a mistake which is gone with it, on train tasks it cites; "
-        "`—` where earlier runs had told. "
-        "Tokens are estimates."
+        "Ablation: how many runs without the edit, on train tasks it cites, make a mistake that the edit removes; "
+        "`—` where earlier runs decided. Tokens are estimates."
     )
     return [Table(columns, rows), *paragraphs(more_line(len(edits) - len(rows), "edit", view.run), note)]
 
@@ -122,7 +121,7 @@ def _left_out(found: Ablation | None) -> str:
     """Show how many runs without an edit fail, as far as that was run."""
     if found is None or not found.runs:
         return "—"
-    return f"fails in {found.failed} of {count_noun(found.runs, 'run')}, on {count_noun(found.tasks, 'task')}"
+    return f"{found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}"
 
 
 def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

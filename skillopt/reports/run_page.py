@@ -21,7 +21,7 @@ from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_edits import ReportLimits
 from skillopt.reports.run_report import run_report
 from skillopt.reports.view import SEEN_SPLITS, RunView
-from skillopt.rollouts import Message, Rollout, Trajectory
+from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.ledger import Ledger, ResultRow
 
@@ -103,7 +103,7 @@ def show_rollouts(
 
 def _rollout(shown: PageRollout, *, all_splits: bool) -> Details:
     rollout = shown.rollout
-    facts = [shown.version, f"repeat {rollout.repeat}", *([shown.split] if all_splits else [])]
+    facts = [shown.version, f"run {repeat_number(rollout.repeat)}", *([shown.split] if all_splits else [])]
     if rollout.score is not None:
         facts.append("passed" if rollout.score.passed else f"not passed, score {rollout.score.value:.2f}")
     feedback, files = rollout.score.feedback if rollout.score else "", rollout.trajectory.files_changed

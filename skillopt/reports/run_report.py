@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import PairedTask, Tally, Verdict
+from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, grade_name, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
     compared_words,
-    expectation,
+    headline_of_verdict,
     metric_label,
     passed_cells,
     passed_words,
@@ -53,20 +53,25 @@ from skillopt.tasks import digest_of
 __all__ = ["funnel_words", "run_details", "run_report"]
 
 _TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
+_OUTCOMES: Final = {
+    Outcome.ACCEPT: "Accepted",
+    Outcome.REJECT: "Rejected",
+    Outcome.INCONCLUSIVE: "Inconclusive",
+    Outcome.INVALID: "Not measured",
+}
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
 
 
 def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock] = ()) -> list[ReportBlock]:
     """Make the blocks of the whole report, `extra` ones before the settings."""
-    ended = f"It ended: {cited(view.reason)}." if view.reason else "The run is not over."
+    ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
     return [
         *paragraphs(
-            f"{view.state.capitalize()}, begun {view.started}. {ended}",
             _headline(view),
             view.caution,
             _size_change(view),
-            _noise(view),
+            f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
         ),
         *_difference(view),
         *(Heading("Edits"), *list_taken_edits(view, limits), *show_changes(view)),
@@ -105,13 +110,13 @@ def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[st
     draft = _draft(view)
     return [
         ("Draft", [*draft, *list_draft_edits(view, limits)] if draft and whole else draft),
-        ("Tasks that changed sides", _flips(view, limits)),
+        ("Tasks fixed and broken", _flips(view, limits)),
         ("Held-out test", [] if view.shrunk else _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
         ("Steps", _steps(view) if whole and not view.shrunk else []),
         ("Verifiers to check", _suspects(view)),
         ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
-        ("Not learned", _not_learned(view, limits)),
+        ("Unsolved tasks", _not_learned(view, limits)),
         ("Cost", [*_cost(view), *(_versions(view) if whole else [])]),
         ("Not taken", edits_not_taken(view, limits)),
     ]
@@ -125,15 +130,16 @@ def _headline(view: RunView) -> str:
     """State the verdict of the run with the gain and its interval."""
     if view.test is not None:
         verdict = view.test.verdict
-        return f"**{verdict.outcome.value}**: release check: {_comparison(view, verdict, HELD_OUT)}."
+        return f"**{_OUTCOMES[verdict.outcome]}**: {_comparison(view, verdict, HELD_OUT)}."
     if view.taken_gates:
         return _accepted(view)
     if view.draft is not None:
         passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
-        return f"**{passed}{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
+        return f"**{passed}{grade_words(view.draft.grading)}**. No version was accepted. The draft waits for a person."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
-    return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
+    found = count_noun(len(view.gates), "candidate")
+    return f"**{_OUTCOMES[view.gates[-1].verdict.outcome]}**: {found}, none accepted."
 
 
 def _accepted(view: RunView) -> str:
@@ -141,14 +147,12 @@ def _accepted(view: RunView) -> str:
     taken = view.taken_gates
     verdict = taken[-1].verdict
     newest = _comparison(view, verdict)
-    if not view.shrunk and (expected := expectation(verdict.after, verdict.expected, view.metric)):
-        newest += f"; {expected} when measured again"
     if grading := view.accepted[-1].grading if view.accepted else None:
         newest += f"; {grade_words(grading)}"
     if len(taken) > 1 and view.headline is not None:
         newest = f"{view.headline.words}, by {len(taken)} versions; the newest one: {newest}"
     place = f"on {_judged_on(view)}, not tested on the held-out `test` split"
-    return f"**{verdict.outcome.value}** {place}: {newest}."
+    return f"**{_OUTCOMES[verdict.outcome]}** {place}: {newest}."
 
 
 def _judged_on(view: RunView) -> str:
@@ -160,28 +164,33 @@ def _judged_on(view: RunView) -> str:
 def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
     where = place or ("" if view.folded or view.shrunk else VAL)
-    limits = _limits(view, verdict, " and ")
-    between = f" (between {limits}, each limit at confidence {view.confidence:g})" if limits else ""
+    found = headline_of_verdict(verdict, where)
+    passed = found.passed if found else compared_words(verdict, where, view.metric)
+    score = f"; {found.score}" if found else ""
     return (
-        f"{compared_words(verdict, where, view.metric)}, gain in {metric_label(view.metric)} {verdict.gain:+.3f}"
-        f"{between}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}"
-        f"; confidence {_confidence(verdict)}"
+        f"{passed}{_points(view, verdict)}{score}; {verdict.wins} better, {verdict.ties} equal, "
+        f"{verdict.losses} worse{missing}"
     )
 
 
-def _limits(view: RunView, verdict: Verdict, between: str) -> str:
-    """Limit the gain by the gate's own test; the order of the tasks must not follow the results."""
-    metric = Metric(view.metric) if view.metric else Metric.SOFT
+def _points(view: RunView, verdict: Verdict) -> str:
+    """Give the gain in tasks passed with its confidence limits; empty where it was not recorded."""
+    if not (limits := _limits(view, verdict, Metric.HARD)):
+        return ""
+    gain = sum(pair.passed_after - pair.passed_before for pair in verdict.pairs) / len(verdict.pairs)
+    low, high = (f"{100 * limit:+.0f}" for limit in limits)
+    return f", {100 * gain:+.0f} percentage points ({view.confidence:.0%} confidence limits {low} and {high})"
+
+
+def _limits(view: RunView, verdict: Verdict, metric: Metric) -> tuple[float, ...]:
+    """Limit the gain from below and from above, each with the run's confidence; order must not follow results."""
 
     def gain(pair: PairedTask) -> float:
         score, passed = pair.score_after - pair.score_before, pair.passed_after - pair.passed_before
         return {Metric.SOFT: score, Metric.HARD: passed, Metric.MIXED: (score + passed) / 2}[metric]
 
     gains = [gain(pair) for pair in sorted(verdict.pairs, key=lambda pair: digest_of(pair.task))]
-    if not gains:
-        return ""
-    low, high = gain_limits(gains, len(gains), 1.0 - view.confidence)
-    return f"{low:+.2f}{between}{high:+.2f}"
+    return gain_limits(gains, len(gains), 1.0 - view.confidence) if gains else ()
 
 
 def _confidence(verdict: Verdict) -> str:
@@ -208,16 +217,16 @@ def _draft(view: RunView) -> list[ReportBlock]:
 
 
 def _noise(view: RunView) -> str:
-    """State the noise floor and the smallest gain that `val` can certify; empty before the baseline."""
+    """State the noise floor and the least gain that the gate can prove; empty before the baseline."""
     if (base := view.baseline) is None:
         return ""
-    floor = "The first skill was measured once only, so the noise floor is not known."
+    floor = "The first skill was measured once, so its noise is unknown."
     if base.noise is not None:
-        floor = f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
-    least = "`val` is too small to certify any gain."
+        floor = f"The first skill, measured twice on `val`, differs by ± {base.noise:.3f} (standard error)."
+    least = "`val` is too small to prove any gain."
     if base.least_gain is not None:
-        least = f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
-    return f"{floor} {least} What gates compare, and gains are of, is the {metric_label(view.metric)}, from 0 to 1."
+        least = f"The least gain in passed tasks that `val` can prove is {base.least_gain:.3f}."
+    return f"The gate compares the {metric_label(view.metric)}, from 0 to 1. {floor} {least}"
 
 
 def _size_change(view: RunView) -> str:
@@ -234,14 +243,14 @@ def _size_change(view: RunView) -> str:
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
     if not view.gates:
-        return [Paragraph("No candidate reached the gate."), *siblings]
+        return [*paragraphs("No candidate reached the gate.", _noise(view)), *siblings]
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
     targets = tuple(cited(one.target) for one in view.gates[-1].verdict.targets)
     more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     return [
         Table((*columns, "better / equal / worse", "confidence", *targets), rows),
-        *paragraphs(more, _TARGETS if targets else ""),
+        *paragraphs(more, _TARGETS if targets else "", _noise(view)),
         *siblings,
         *paragraphs("" if view.test else _guarantee(view)),
     ]
@@ -250,7 +259,7 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     verdict = gate.verdict
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
-    limits = _limits(view, verdict, " to ")
+    limits = " to ".join(f"{one:+.2f}" for one in _limits(view, verdict, Metric(view.metric or Metric.SOFT)))
     outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
     tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
@@ -261,7 +270,7 @@ def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
 
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
+    """List the flips of accepted versions and of the test: fail to pass, and pass to fail (regressions)."""
     taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.taken_gates]
     comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
 
@@ -269,11 +278,11 @@ def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         return f" ({list_names(tasks, limits.rows)})" if tasks else ""
 
     lines = [
-        f"{place}: {count_noun(len(verdict.fixed), 'task')} now passing"
-        f"{listed(verdict.fixed)}; {len(verdict.broken)} no longer passing{listed(verdict.broken)}"
+        f"{place}: fixed {count_noun(len(verdict.fixed), 'task')}{listed(verdict.fixed)}; "
+        f"broke {len(verdict.broken)}{listed(verdict.broken)}"
         for place, verdict in comparisons
     ]
-    shown: ReportBlock = Bullets(lines) if lines else Paragraph("Nothing was accepted, so no task changed sides.")
+    shown: ReportBlock = Bullets(lines) if lines else Paragraph("No version was accepted.")
     return [shown, *paragraphs(more_line(len(taken) - limits.rows, "earlier gate", view.run))]
 
 
@@ -299,13 +308,14 @@ def _steps(view: RunView) -> list[ReportBlock]:
             str(step.number),
             "—" if step.train is None else tally_words(step.train),
             "; ".join(
-                f"{count_noun(len(one.edits), 'edit')}: {len(one.moved)} of {count_noun(len(one.tasks), 'task')} moved"
+                f"{count_noun(len(one.edits), 'edit')}: {len(one.moved)} of {len(one.tasks)} tasks improved"
                 for one in step.patch_tests
             )
             or "—",
             cited(step.failure) or "—",
         )
         for step in view.steps
+        if step.patch_tests or step.failure
     ]
     return [
         Paragraph(f"{funnel_words(view)}."),
@@ -354,7 +364,7 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     parts: list[ReportBlock] = []
     if view.set_aside:
         rows = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
-        parts += [Paragraph("Learning ended while these tasks still failed:"), Bullets(rows)]
+        parts += [Paragraph("These tasks still failed when training ended:"), Bullets(rows)]
     if view.skipped:
         rows = [
             f"reflection {one.step}, about {list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"
@@ -375,17 +385,15 @@ def _guarantee(view: RunView) -> str:
     if view.test is not None:
         look = view.test.look
         return (
-            "The release check is one exact paired test (sign flips) of fixed size on tasks that no step of training "
-            "saw. If exchanging the two versions changed nothing, it would accept with probability "
-            f"{1.0 - look_confidence(view.confidence, look):.3f} at most. It was look {look} at this split for that "
-            f"released version; all looks together, however many, err with probability {error:.2f} at most."
+            "The release check is an exact paired sign-flip test of fixed size, on tasks that training never saw. "
+            f"This was look {look} at the split for that released version. A look like it accepts an equal version "
+            f"with probability {1.0 - look_confidence(view.confidence, look):.3f} at most, all looks together with "
+            f"{error:.2f} at most."
         )
     if view.gate_rule == "sequential":
-        return (
-            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
-        )
+        return f"All gates of this run together accept an equal or worse version with probability {error:.2f} at most."
     if view.gate_rule != "paired":
-        return "A greater mean was enough here, so there is no bound on the error."
+        return "A greater mean was enough here, so the error is not bounded."
     together = min(1.0, error * max(1, gates_run))
     return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {together:.2f}."
 
@@ -407,7 +415,7 @@ def _cost(view: RunView) -> list[ReportBlock]:
         for role, usage in view.spend.items()
     ]
     if not rows:
-        return paragraphs(f"{'; '.join(told)}. Nothing was paid for: every answer was recorded before.")
+        return paragraphs(f"{'; '.join(told)}. Every answer was cached, so nothing was paid for.")
     columns = ("role", "calls", "tokens read", "tokens written", "US dollars")
     return [Paragraph(f"{'; '.join(told)}."), Table(columns, rows)]
 
@@ -432,14 +440,16 @@ def _versions(view: RunView) -> list[ReportBlock]:
         for one in view.versions
     ]
     chosen = view.accepted and not view.shrunk
-    luck = "What is chosen for its score has had some luck; what is expected allows for that." if chosen else ""
+    luck = (
+        "A version selected for its score tends to score lower when measured again; see `expected`." if chosen else ""
+    )
     return [Table((*columns, "US dollars a task", "turns a task"), rows), *paragraphs(luck)] if rows else []
 
 
 def _tasks_by_version(view: RunView) -> list[ReportBlock]:
     if not view.heat:
         return paragraphs("No rollout of these versions is recorded.")
-    legend = "`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
+    legend = "Numbers are the verifier's score. `·` was not evaluated, which is not a failure."
     return [Paragraph(legend), Grid([f"v{version.number}" for version in view.versions], view.heat)]
 
 
@@ -461,9 +471,8 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
     again = {"proposal": "skillopt propose EDITS.json", "shrink": "skillopt shrink"}.get(view.kind, "skillopt optimize")
     lines.append(f"{again} {skill}")
     replay = (
-        "The last one repeats the run, from the base commit and with the settings that the report lists. Where its "
-        "ledger is at hand it replays and costs nothing; elsewhere the target answers anew, and the numbers move by "
-        "the noise."
+        "The last command repeats the run from the base commit with the settings that the report lists. With its "
+        "ledger every answer is cached and costs nothing. Without it the target answers anew, so numbers vary."
     )
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
     before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
@@ -472,17 +481,13 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
 
 def _not_shown(view: RunView) -> list[ReportBlock]:
     """List the limits of the evidence: what the numbers do not show."""
-    why = "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
-    elsewhere = "Others may do otherwise; see `skillopt evaluate --harness`."
+    why = "The reasons of edits are the optimizer model's words. Only the scores were checked."
     lines = [
-        f"Only this target was measured: {cited(view.target)}. {elsewhere}",
-        f"Only tasks like those of the suite {cited(view.suite)} were tried. What no task checks may have changed.",
+        f"Only this target was measured: {cited(view.target)}. `skillopt evaluate --harness` measures others.",
+        f"Only tasks like those of the suite {cited(view.suite)} were run. What no task checks may have changed.",
         why,
     ]
     if view.accepted and not view.shrunk:
-        bias = "the release check has no such bias" if view.test else "no release check corrects them"
-        lines.append(
-            "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "
-            f"allow for that, and {bias}."
-        )
+        bias = "The release check has no such bias" if view.test else "No release check was run"
+        lines.append(f"Scores on `val` are too high, because versions were selected by them. {bias}.")
     return [Bullets(lines)]

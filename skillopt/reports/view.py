@@ -57,7 +57,7 @@ class CellState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A task under a version: `repeats` that were scored, how many `passed`, the mean score in the gate's metric."""
+    """A task under a version: `repeats` that were scored, how many `passed`, the verifier's mean score."""
 
     repeats: int = 0
     passed: int = 0

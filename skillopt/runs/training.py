@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.api import run_training
 from skillopt.errors import AnswersPendingError, NothingMeasuredError
+from skillopt.execution.calls import run_training
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline

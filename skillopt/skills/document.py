@@ -324,6 +324,9 @@ class Skill:
     files: tuple[File, ...] = ()
     left_out: tuple[str, ...] = field(default=(), compare=False)
 
+    def __repr__(self) -> str:
+        return f"<Skill {self.name!r}: {len(self.text.splitlines())} lines, {len(self.files)} other files>"
+
     def __deepcopy__(self, _: dict[int, object]) -> "Skill":
         """Share it with every copy: it never changes."""
         return self

@@ -30,6 +30,7 @@ __all__ = [
     "read_basis",
     "read_looks",
     "read_shown",
+    "trained_descriptions",
     "write_basis",
 ]
 
@@ -91,6 +92,12 @@ def read_looks(root: Path, skill: str) -> tuple[TriggerLook, ...]:
                 found[name] = replace(found[name], error=float(row["error"]), accepted=bool(row["accepted"]))
                 ended.add(name)
     return tuple(found.values())
+
+
+def trained_descriptions(root: Path) -> tuple[str, ...]:
+    """List the skills whose description training looked at held-out requests."""
+    place = root / ".skillopt" / _LOOKS
+    return tuple(sorted(one.name for one in place.iterdir())) if place.is_dir() else ()
 
 
 def read_basis(root: Path, skill: str) -> TriggerBasis | None:

@@ -168,7 +168,7 @@ class OpenAICompatibleModel(_ChatCompletions):
         if not self.base_url:
             raise SettingsError(
                 "expected the server's address in the setting base_url, found none; "
-                'set it in skillopt.toml, as in base_url = "http://localhost:11434/v1"'
+                'set it, for example to "http://localhost:11434/v1"'
             )
 
     @property

@@ -22,11 +22,12 @@ from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import HeldOutTriggers, TriggerRate
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.branches import DESCRIPTION_BRANCHES, description_commits
+from skillopt.versions.branches import DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS, description_commits
 from skillopt.versions.commit_message import (
     DECLINED,
     DECLINED_DESCRIPTION,
     DESCRIPTION,
+    DESCRIPTION_DRAFT,
     UNDECLINED,
     UNDECLINED_DESCRIPTION,
     Version,
@@ -75,6 +76,11 @@ class DescriptionBranch:
     def name(self) -> str:
         """The name of the branch."""
         return f"skillopt-trigger/{self.skill}"
+
+    @property
+    def draft_name(self) -> str:
+        """The name of the branch of its draft."""
+        return f"{DESCRIPTION_DRAFTS.removeprefix('refs/heads/')}{self.skill}"
 
     @property
     def tip(self) -> str | None:
@@ -179,6 +185,18 @@ class DescriptionBranch:
         # Neither files that nobody committed nor an older checkout's body are part of it.
         return self._commit(description, message, trailers, at, head if behind else "")
 
+    def save_draft(self, description: str, body: str, at: str) -> str:
+        """Keep a description that too few requests could judge on a branch of its own; the next one replaces it."""
+        message = "a description that waits for more requests", body
+        return self._commit(description, message, (("Kind", DESCRIPTION_DRAFT),), at, to=self.draft_name)
+
+    def drop_draft(self) -> None:
+        """Remove the draft, if training wrote it."""
+        self.repository.put_branch(self.draft_name, None, self._is_draft)
+
+    def _is_draft(self, tip: str) -> bool:
+        return self.repository.commit(tip).trailer("Kind") == DESCRIPTION_DRAFT
+
     def decline(self, word: PersonsWord, at: str, onto: str = "") -> tuple[str, tuple[str, ...]]:
         """Commit that a person refused the descriptions that the default branch lacks; the one before them is back."""
         offered = self.offered(onto or default_tip(self.repository))
@@ -203,7 +221,9 @@ class DescriptionBranch:
         trailers = (("Kind", UNDECLINED_DESCRIPTION), *((UNDECLINED, sha) for sha in shas), *word.trailers(UNDECLINED))
         return self._commit(self.text(shas[0]), message, trailers, at), shas
 
-    def _commit(self, text: str, message: tuple[str, str], trailers: _Trailers, at: str, merges: str = "") -> str:
+    def _commit(
+        self, text: str, message: tuple[str, str], trailers: _Trailers, at: str, merges: str = "", to: str = ""
+    ) -> str:
         repository, (subject, body) = self.repository, message
         parent = self.tip or repository.head() or ""
         new = NewVersion(
@@ -218,7 +238,7 @@ class DescriptionBranch:
             trailers=(("Skill", self.skill), *trailers),
         )
         commit = repository.write_commit(new)
-        repository.put_branch(self.name, commit, lambda _: bool(self.line))
+        repository.put_branch(to or self.name, commit, self._is_draft if to else lambda _: bool(self.line))
         return commit
 
     def _skill_file(self, commit: str, path: str) -> bytes | None:

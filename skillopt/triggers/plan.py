@@ -4,6 +4,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -169,10 +170,11 @@ def expect_trainable(plan: TriggerPlan) -> str:
     """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository."""
     train, held_out = plan.split
     if not train or resolvable_gain(len(held_out), plan.settings) is None:
+        least = next(size for size in count(len(held_out)) if resolvable_gain(size, plan.settings) is not None)
+        missing = max(2, 2 * least - len(train) - len(held_out))
         raise UsageError(
-            f"expected enough requests to train on some and test on others, found {len(train)} for training and "
-            f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are "
-            "better"
+            f"expected at least {least} held-out requests, which can show a gain, and one to train on, found "
+            f"{len(held_out)} and {len(train)}; write about {missing} more. 20 in all are usual, 40 are better"
         )
     if all(one.expected == plan.skill.name for one in held_out):
         raise UsageError(

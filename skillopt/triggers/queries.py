@@ -1,6 +1,7 @@
 """Requests that say which skill should be loaded: read from trigger sets and checked for contradictions."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,18 +168,29 @@ _HELD_OUT: Final = frozenset({"val", "validation", "test", "held-out", "held_out
 
 
 def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    """Split requests to train on and to hold out, near copies together, as authors say, else by a hash."""
+    """Split requests to train on and to hold out: near copies together, as authors say, else stratified by label.
+
+    Of each file and label half is held out: a hash decides while both sides are equal, then the smaller side is filled.
+    Near copies of a training request are trained on. So a request appended to a file holds out none of those before it.
+    """
+    sides: dict[tuple[str, bool], Counter[bool]] = {}
+    drawn: dict[str, bool] = {}
+    for one in queries:
+        counts = sides.setdefault((one.place.rpartition(":")[0], bool(one.expected)), Counter())
+        even = counts[False] == counts[True]
+        draw = int(digest_of("trigger split", one.key)[-2], 16) % 2 == 1
+        drawn[one.key] = held = draw if even else counts[False] > counts[True]
+        counts[held] += 1
     groups = ([queries[at] for at in group] for group in near_copies([one.key for one in queries]))
-    held_out = {one.key for group in groups if _is_held_out(group) for one in group}
+    held_out = {one.key for group in groups if _is_held_out(group, drawn) for one in group}
     return (
         tuple(one for one in queries if one.key not in held_out),
         tuple(one for one in queries if one.key in held_out),
     )
 
 
-def _is_held_out(group: Sequence[Query]) -> bool:
+def _is_held_out(group: Sequence[Query], drawn: Mapping[str, bool]) -> bool:
     given = {one.split for one in group}
     if given & _TRAIN:
         return False
-    drawn = (int(digest_of("trigger split", one.key)[-1], 16) % 2 == 0 for one in group)
-    return bool(given & _HELD_OUT) or not any(drawn)
+    return bool(given & _HELD_OUT) or all(drawn[one.key] for one in group)

@@ -61,6 +61,7 @@ class TrainedTriggers(TrainedDescription):
     skill: str
     branch: str
     commit: str
+    draft: str
     outcome: str
     train_requests: int
     held_out_requests: int
@@ -180,6 +181,7 @@ def train_triggers(
                 trailers = description_trailers(begun.id, (verdict, spent), seen, begun.basis(), cost)
                 at, body = datetime.now(UTC).isoformat(timespec="seconds"), description_body(trained, seen)
                 commit = begun.branch.publish(trained.description, body, trailers, at)
+        draft = _keep_draft(begun.branch, trained, accepted=bool(commit))
         write_basis(root, name, begun.basis(trained.description if commit else ""))
     budget = ErrorBudget.after(1.0 - plan.settings.confidence, earlier)
     return TrainedTriggers(
@@ -187,6 +189,7 @@ def train_triggers(
         skill=name,
         branch=begun.branch.name,
         commit=commit,
+        draft=draft,
         outcome=verdict.outcome.value if verdict else "",
         train_requests=len(train),
         held_out_requests=len(held_out),
@@ -197,6 +200,16 @@ def train_triggers(
         paid_calls=recorded.paid_calls,
         spent=begun.drivers.meter.by_role,
     )
+
+
+def _keep_draft(branch: DescriptionBranch, trained: TrainedDescription, *, accepted: bool) -> str:
+    """Commit a promising description to its branch of drafts; one that was accepted takes its place."""
+    if accepted:
+        branch.drop_draft()
+    if not trained.promising or trained.held_out is None:
+        return ""
+    body = description_body(trained, trained.held_out)
+    return branch.save_draft(trained.description, body, datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def request_digests(held_out: Iterable[Query]) -> frozenset[str]:

@@ -1,13 +1,14 @@
 """Train the description of a skill: propose from requests that go wrong, test, gate on held-out requests."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Outcome, Verdict, check_coverage
 from skillopt.gate.error_budget import ErrorSpent, TestChoice
 from skillopt.gate.gate import GATE_ROUNDS, Gate
+from skillopt.gate.sign_flips import sign_p_value
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,
@@ -37,11 +38,12 @@ from skillopt.triggers.queries import Query
 __all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
 
 _MOST_WITHOUT_PROGRESS: Final = 3
+_MOST_GROWTH: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedDescription:
-    """What training a description came to."""
+    """The result of training a description; no description that was tried decides a bad request."""
 
     before: str
     description: str
@@ -51,6 +53,15 @@ class TrainedDescription:
     verdict: Verdict | None
     held_out: HeldOutTriggers | None
     reason: str
+    bad_requests: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def promising(self) -> bool:
+        """Whether the new description did better on held-out requests, though too few of them show it."""
+        verdict, seen = self.verdict, self.held_out
+        if verdict is None or seen is None or verdict.outcome in (Outcome.ACCEPT, Outcome.INVALID):
+            return False
+        return verdict.wins > verdict.losses and not why_worse(seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,25 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
         verdict, held_out = _gated(start, search.best, training)
         reason = _said(verdict, held_out)
     was, now = (listed_description(one.document) for one in (start, search.best))
-    return TrainedDescription(was, now, tuple(search.tried), before, after, verdict, held_out, reason)
+    tried, bad = tuple(search.tried), search.bad_requests
+    trained = TrainedDescription(was, now, tried, before, after, verdict, held_out, reason, bad_requests=bad)
+    more = _more_requests(verdict, training) if verdict is not None and trained.promising else 0
+    return replace(trained, reason=f"{reason}; {_more_words(more)}") if more else trained
+
+
+def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
+    """Count the held-out requests to add until a gain of this size would be shown; 0 for too many."""
+    held_out = len(training.held_out)
+    for size in range(held_out + 1, _MOST_GROWTH * held_out + 1):
+        wins, losses = verdict.wins * size // held_out, -(-verdict.losses * size // held_out)
+        allowed = TestChoice(size, training.settings, training.earlier).allowance
+        if sign_p_value([1.0] * wins + [-1.0] * losses) <= allowed:
+            return size - held_out
+    return 0
+
+
+def _more_words(more: int) -> str:
+    return f"about {more} more held-out requests, of {2 * more} new ones, would show a gain of this size"
 
 
 def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
@@ -109,8 +138,10 @@ class _Search:
         self._training = training
         self.best = start
         self.tried: list[TriedDescription] = []
+        self._tested = 0
         training.told(f"{len(training.train)} training requests with the description as it is")
         self.first = self.rows = training.measure(start, training.train)
+        self._decided = {row.query for row in self.first if row.right}
 
     def run(self) -> str:
         """Try descriptions until all goes right or nothing helps; say why it ended."""
@@ -122,6 +153,13 @@ class _Search:
                 break
             idle = 0 if self._step() else idle + 1
         return "no description that was tried makes more training requests go right"
+
+    @property
+    def bad_requests(self) -> tuple[str, ...]:
+        """List the requests that go wrong with each of several descriptions, with file and line."""
+        if self._tested < _MOST_WITHOUT_PROGRESS:
+            return ()
+        return tuple(f"{row.place}: {row.query}" for row in self._wrong if row.query not in self._decided)
 
     @property
     def _wrong(self) -> tuple[QueryLoading, ...]:
@@ -146,6 +184,8 @@ class _Search:
         training, wrong = self._training, {row.query for row in self._wrong}
         failing = [query for query in training.train if query.text in wrong]
         mended = [row for row in training.measure(candidate, failing) if row.right]
+        self._tested += 1
+        self._decided |= {row.query for row in mended}
         if not mended:
             return self._note(text, f"mends none of {len(failing)} requests")
         rows = training.measure(candidate, training.train)

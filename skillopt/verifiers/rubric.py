@@ -9,12 +9,13 @@ without them, so that those lines alone meet nothing. Too few readings are missi
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from skillopt.errors import FailureKind, InfrastructureError, ProviderError, ReplyError
+from skillopt.errors import AnswersPendingError, FailureKind, InfrastructureError, ProviderError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.judging import JUDGE_SCHEMA, JudgedResult, JudgeReading, ask_judge, read_judge
 from skillopt.protocols import Model
@@ -115,7 +116,14 @@ class _Panel:
         """Read until every criterion is decided."""
         most, misled = 2 * self.needed - 1 + _SPARE, 0
         while self._open() and self._asked < most:
-            reading = self._read(again if self._asked else self.judged, self._open())
+            try:
+                reading = self._read(again if self._asked else self.judged, self._open())
+            except AnswersPendingError:
+                # The first readings need nothing of each other, so whoever answers gets them in one round.
+                while self._asked < self.needed:
+                    with suppress(AnswersPendingError):
+                        self._read(again, self._open())
+                raise
             if reading is not None and reading.misled:
                 self._problem = "it finds met what no result can meet"
                 misled += 1

@@ -22,6 +22,7 @@ from skillopt.versions.repository import SKILL_NAME, NewVersion, Repository
 
 __all__ = [
     "DESCRIPTION_BRANCHES",
+    "DESCRIPTION_DRAFTS",
     "DRAFT",
     "DRAFT_BRANCHES",
     "FILES_DIGEST",
@@ -43,6 +44,9 @@ VERSION_BRANCHES: Final = "refs/heads/skillopt/"
 
 DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
 """Branches of descriptions, which trigger training writes."""
+
+DESCRIPTION_DRAFTS: Final = "refs/heads/skillopt-trigger-draft/"
+"""Branches of descriptions that too few requests could judge."""
 
 
 FILES_DIGEST: Final = "Files-Digest"
@@ -124,7 +128,7 @@ _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
-_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
+_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ __all__ = [
     "DECLINED",
     "DECLINED_DESCRIPTION",
     "DESCRIPTION",
+    "DESCRIPTION_DRAFT",
     "DROPPED",
     "DROPPED_BY",
     "NEEDS_A_PERSON",
@@ -116,6 +117,7 @@ DROPPED_BY: Final = "Dropped-By"
 """Trailers with the key of each edit that people refused, and with who did; the draft without them has the latter."""
 
 DESCRIPTION: Final = "description"
+DESCRIPTION_DRAFT: Final = "description-draft"
 DECLINED_DESCRIPTION: Final = "description-declined"
 UNDECLINED_DESCRIPTION: Final = "description-undeclined"
 """Values of the trailer `Kind` of a commit that changes the description, or with which a person refuses that or wants
@@ -134,7 +136,7 @@ _KINDS: Final = (
 
 def of_description(version: Version) -> bool:
     """Return whether a commit is about the description, and so no version of the body."""
-    kinds = (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
+    kinds = (DESCRIPTION, DESCRIPTION_DRAFT, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
     return version.trailer("Kind") in kinds
 
 

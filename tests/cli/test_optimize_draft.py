@@ -21,7 +21,7 @@ EMAIL = "Write e-mail addresses in lower case."
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:
-    monkeypatch.setattr("skillopt.api.train", lambda *_, **__: until(events, ends))
+    monkeypatch.setattr("skillopt.execution.calls.train", lambda *_, **__: until(events, ends))
 
 
 def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.projects import as_json, git, skillopt
-from tests.fakes.triggers import make_siblings
+from tests.fakes.triggers import EXPENSES, NEAR_MISSES, make_siblings
 
 pytestmark = pytest.mark.process
 
@@ -40,9 +40,9 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     (siblings / "skills" / "expense-claims" / "draft.md").write_text("Not committed.\n", encoding="utf-8")
     found = asked(siblings, "--train", "--repeats", "1")
     assert found["outcome"] == "accept"
-    assert found["held_out"]["recall_before"]["hits"] == 0
+    assert found["held_out"]["recall_before"]["hits"] == 1
     assert found["held_out"]["recall_after"]["hits"] == 7
-    assert found["held_out"]["requests"] == 15
+    assert found["held_out"]["requests"] == 14
     branch = "skillopt-trigger/expense-claims"
     assert git(siblings, "rev-parse", f"{branch}^") == head
     assert git(siblings, "diff", "--name-only", "HEAD", branch) == "skills/expense-claims/SKILL.md"
@@ -51,12 +51,31 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     message = git(siblings, "log", "-1", "--format=%B", branch)
     assert "Kind: description\n" in message
     assert "Gate: sequential\nGrade: proven\n" in message
-    assert "Held-Out: 15 requests, " in message
+    assert "Held-Out: 14 requests, " in message
     assert "Error-Spent: 0.0000\n" in message
-    assert "Recall-Before: 0/7\nRecall-After: 7/7\n" in message
+    assert "Recall-Before: 1/7\nRecall-After: 7/7\n" in message
     assert found["pull_request"] in message
     assert git(siblings, "status", "--porcelain", "--untracked-files=no") == ""
-    assert "recall 0/7 → 7/7, false triggers 0/8 → 0/8" in skillopt(siblings, "log", "expense-claims").stdout
+    assert "recall 1/7 → 7/7, false triggers 0/7 → 0/7" in skillopt(siblings, "log", "expense-claims").stdout
+
+
+def test_a_description_that_few_requests_judge_is_a_draft_that_status_and_clean_know(siblings: Path) -> None:
+    rows = [
+        *({"query": text, "should_trigger": True} for text in EXPENSES[:9]),
+        *({"query": text, "should_trigger": False} for text in NEAR_MISSES[:9]),
+    ]
+    write_set(siblings, rows)
+    ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
+    draft = "skillopt-trigger-draft/expense-claims"
+    assert ended.returncode == 0
+    assert f"no description was accepted; the new one is a draft on branch {draft}" in ended.stdout
+    assert git(siblings, "diff", "--name-only", "HEAD", draft) == "skills/expense-claims/SKILL.md"
+    assert (
+        f"expense-claims: description trained 1 time, the last one not accepted; draft on branch {draft}"
+        in skillopt(siblings, "status").stdout
+    )
+    (row,) = (row for row in as_json(siblings, "clean")["items"] if row["name"] == draft)
+    assert (row["note"], row["kept"]) == ("a draft of a description", "")
 
 
 def write_set(folder: Path, rows: object) -> None:
@@ -72,11 +91,15 @@ def write_set(folder: Path, rows: object) -> None:
             (),
             "skills/expense-claims/evals/trigger-evals.json:6: expected one label for the request 'A'",
         ),
-        ([{"query": "a", "should_trigger": True}], ("--train",), "expected enough requests to train on some"),
+        (
+            [{"query": "a", "should_trigger": True}],
+            ("--train",),
+            "expected at least 4 held-out requests, which can show a gain",
+        ),
         (
             [{"query": f"{word} {word}{word}", "should_trigger": True} for word in "abcdefghijklmnopqrstuvwxyz"],
             ("--train",),
-            "expected held-out requests that should not load 'expense-claims', found none of 12",
+            "expected held-out requests that should not load 'expense-claims', found none of 13",
         ),
         ([], (), "expected at least one eval, found none"),
         (

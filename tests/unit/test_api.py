@@ -251,8 +251,8 @@ class Nameless(ScriptedModel):
         ({"verifiers": {"exact": Says}}, "expected a kind of verifier that is not built in, found 'exact'"),
         ({"verifiers": {"says": 3}}, "expected what makes a verifier of kind 'says' of its VerifierSpec, found 3"),
         ({"verifiers": {"says": lambda _: 3}}, "expected a verifier of kind 'says' with score, found 3"),
-        ({"settings": 5}, r"expected Settings, found 5; pass Settings\(max_usd=5\)"),
-        ({"settings": {"sede": 5}}, "settings: unknown setting 'sede'; did you mean 'seed'"),
+        ({"settings": 5}, "expected Settings, found 5; pass max_usd=5 or settings=Settings"),
+        ({"settings": {"sede": 5}}, "arguments: unknown setting 'sede'; did you mean 'seed'"),
         ({"suite": "suites/words"}, "expected a Suite, found 'suites/words'; read one with load_suite"),
         ({"skill": "skills/words"}, "expected a Skill, found 'skills/words'; read one with load_skill"),
     ],
@@ -300,25 +300,46 @@ def test_skills_and_suites_are_read_from_files(tmp_path: Path) -> None:
 
 
 def test_every_public_name_is_there_and_no_other() -> None:
-    values = {
-        "Edit",
-        "Event",
-        "Rollout",
-        "Score",
-        "Settings",
-        "Skill",
-        "Split",
-        "Suite",
-        "Task",
-        "Verdict",
-        "VerifierSpec",
-    }
+    values = {"Edit", "Rollout", "Score", "Settings", "Skill", "Split", "Suite", "Task", "Verdict", "VerifierSpec"}
     protocols = {"Harness", "Model", "Verifier"}
     verbs = {"compare", "evaluate", "load_skill", "load_suite", "optimize"}
-    assert set(skillopt.__all__) == values | protocols | verbs | {"SkilloptError", "__version__"} <= set(dir(skillopt))
+    happened = {"Event", *(event.__name__ for event in Event.__subclasses__())}
+    public = values | protocols | verbs | happened | {"SkilloptError", "__version__"}
+    assert set(skillopt.__all__) == public == set(dir(skillopt))
     assert all(getattr(skillopt, name) is not None for name in skillopt.__all__)
     with pytest.raises(AttributeError, match="module 'skillopt' has no attribute 'optimise'"):
         skillopt.optimise  # type: ignore[attr-defined]  # noqa: B018 - the mistake that the test is about
+
+
+def test_a_setting_is_an_argument_of_its_own_and_overrides_the_others() -> None:
+    result = train(settings={"epochs": 2, "confidence": 0.8, "max_rollouts": 500}, max_rollouts=60)
+    assert result.rollouts <= 60
+    assert (evaluate(SKILL, suite(), harness=speaker(), verifiers={"says": Says}, workers=1)).measured == 12
+    with pytest.raises(SettingsError, match="arguments: unknown setting 'max_rollout'; did you mean 'max_rollouts'"):
+        train(max_rollout=3)
+
+
+def test_what_a_call_gives_back_prints_as_one_short_line() -> None:
+    result = train()
+    found = evaluate(None, suite(), harness=speaker(), verifiers={"says": Says})
+    assert re.fullmatch(r"<OptimizeResult \w{8}: \d+ versions?, \d+ rollouts; .{5,200}>", repr(result))
+    assert repr(found) == "<EvaluateResult skill: 0 of 12 tasks passed, score 0.000>"
+    assert repr(SKILL) == "<Skill 'words': 9 lines, 0 other files>"
+    assert repr(suite()) == "<Suite 'words': 12 train, 12 val, 12 test tasks>"
+    assert repr(suite().splits[0][1]) == "<Task 'train-0': says>"
+    version = result.versions[-1]
+    assert len(repr(version)) < 1200
+    assert {edit.content for edit in version.edits} <= {f"- {word}" for word in WORDS}
+    assert version.grade is not None
+
+
+def test_importing_the_calls_imports_no_part_of_the_loop() -> None:
+    code = (
+        "import sys; from skillopt import Settings, compare, evaluate, load_skill, load_suite, optimize;"
+        "print(sorted({'skillopt.loop.optimizer', 'skillopt.targets.client', 'filelock'} & {*sys.modules}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "[]"
 
 
 def test_importing_skillopt_alone_imports_nothing_that_takes_long() -> None:

@@ -77,7 +77,7 @@ def test_a_call_that_would_fit_alone_waits_for_those_under_way() -> None:
 
 
 def test_an_unknown_price_is_refused_under_a_cap_on_dollars_and_is_never_zero() -> None:
-    with pytest.raises(SettingsError, match=r"max_usd: expected .* known price.*add its price under \[prices\]"):
+    with pytest.raises(SettingsError, match=r"max_usd: expected .* known price.*add its price to the setting `prices`"):
         MeteredModel(Costly(usd=None), [Meter(Caps(usd=1))], "optimizer").reply("a")
     meter = Meter(Caps(tokens=1000))
     MeteredModel(Costly(usd=None), [meter], "optimizer").reply("a")

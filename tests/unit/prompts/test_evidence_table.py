@@ -19,10 +19,20 @@ def test_tasks_of_one_group_share_a_row_and_what_passes_comes_last() -> None:
         EvidenceRow("train-004", 2, 2),
     ]
     assert write_evidence_table(rows).splitlines() == [
-        "group | tasks, passed of repeats | first line of the newest feedback",
+        "group | tasks, passed of repeats | line of the newest feedback that no other group has",
         "1 | train-001 0/1, train-002 0/1 | row 1: expected 3 (and 1 more line)",
         "2 | train-003 1/2 | (no feedback)",
         "always passed | train-004 2/2",
+    ]
+
+
+def test_a_line_that_all_groups_have_does_not_stand_for_one() -> None:
+    status = "the check ended with status 1"
+    rows = [failed(1, f"{status}\nno date", 1), failed(2, f"{status}\nno total\n", 2), failed(3, status, 3)]
+    assert [line.rpartition(" | ")[2] for line in write_evidence_table(rows).splitlines()[1:]] == [
+        "no date (and 1 more line)",
+        "no total (and 1 more line)",
+        status,
     ]
 
 

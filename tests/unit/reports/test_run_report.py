@@ -50,36 +50,36 @@ def test_json_tells_every_field_and_what_follows_from_it() -> None:
 def test_it_leads_with_the_verdict_its_limits_and_the_noise() -> None:
     head = TEXT[: TEXT.index("## Edits")]
     assert (
-        "**accept**: release check: 5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80), gain in mean of "
-        "score and passed +0.300" in head
+        "**Accepted**: 5 of 10 → 8 of 10 held-out tasks passed, +30 percentage points (90% confidence limits " in head
     )
-    assert "each limit at confidence 0.9); 5 better, 4 equal, 1 worse" in head
-    assert "differs by ± 0.050 (standard error)" in head
-    assert "The smallest gain in passed tasks that `val` could certify: 0.300." in head
+    assert "); score 0.50 → 0.80; 5 better, 4 equal, 1 worse." in head
+    gates = TEXT[TEXT.index("## Gates") : TEXT.index("## Steps")]
+    assert "differs by ± 0.050 (standard error)" in gates
+    assert "The least gain in passed tasks that `val` can prove is 0.300." in gates
     assert "The run is not over." in render_markdown(make_view(ended=False, head=RunView("r", "rows")))
 
 
 def test_it_shows_each_edit_with_its_reason_train_tasks_what_leaving_it_out_showed_and_tokens() -> None:
     (row,) = (line for line in TEXT.splitlines() if "Dates vary." in line)
-    assert "<code>train2</code> | fails in 2 of 2 runs, on 2 tasks | +7 -0 |" in row
+    assert "<code>train2</code> | 2/2 runs fail, 2 tasks | +7 -0 |" in row
     assert "&#x2b;- Write dates as YYYY-MM-DD." in TEXT
-    edits = TEXT[TEXT.index("## Edits") : TEXT.index("## Tasks that changed sides")]
+    edits = TEXT[TEXT.index("## Edits") : TEXT.index("## Tasks fixed and broken")]
     assert "val" not in edits, "no held-out task motivates an edit"
     assert "test" not in edits
 
 
 def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None:
     for told in (
-        "Gate 1: 5 tasks now passing (<code>val0</code>, <code>val1</code>",
-        "1 no longer passing (<code>val9</code>)",
-        "would accept with probability 0.050 at most",
+        "Gate 1: fixed 5 tasks (<code>val0</code>, <code>val1</code>",
+        "broke 1 (<code>val9</code>)",
+        "accepts an equal version with probability 0.050 at most",
         "140 rollouts asked for, 130 of them newly paid",
         "| <code>optimizer</code> | 9 | 20,000 | 3,000 | not known |",
         "<details><summary>4 edits not taken: 1 refused, 1 moved nothing, 1 not needed, 1 rejected</summary>",
         f"skillopt rollback rows {'b' * 40}",
         "| train | <code>train5</code> | fail | · |",
         "| val | <code>val5</code> | mixed | pass |",
-        "| 1 | 2 of 10 tasks passed (score 0.30) | 3 edits: 2 of 3 tasks moved | — |",
+        "| 1 | 2 of 10 tasks passed (score 0.30) | 3 edits: 2 of 3 tasks improved | — |",
     ):
         assert told in TEXT
 
@@ -105,8 +105,8 @@ def test_a_version_that_no_release_check_saw_is_told_with_what_was_shown_and_wha
         for event in EVENTS
     )
     text = render_markdown(make_view(ended=False, events=events))
-    assert "confidence 0.970; expect a mean of score and passed of 0.750 when measured again; proven: +0.18" in text
-    assert "expected scores allow for that, and no release check corrects them." in text
+    assert "1 worse; proven: +0.18" in text
+    assert "because versions were selected by them. No release check was run." in text
     assert "| v1 | proven | 8 of 10 | 0.800 |" in text
 
 
@@ -114,7 +114,7 @@ def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> 
     view = make_view(ended=False, events=(*EVENTS[:2], graded("Sort.")))
     assert view.draft is not None
     shown = render_markdown(replace(view, draft=replace(view.draft, commit="c" * 40)))
-    assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**: no version was accepted" in shown
+    assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**. No version was accepted." in shown
     assert "that is not shown to be better; how likely it is stands beside it." in shown
     assert "skillopt diff rows draft\nskillopt take rows" in shown
     assert "It is on no branch." in render_markdown(view)
@@ -131,7 +131,7 @@ def test_what_a_person_should_check_and_what_was_not_learned_is_named() -> None:
     assert "- <code>train5</code>, by what was measured" in text
     assert "- <code>train7</code>, <code>train8</code>: <code>failed under 3 patches</code>" in text
     assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
-    assert "## Not learned" not in render_markdown(make_view(ended=False))
+    assert "## Unsolved tasks" not in render_markdown(make_view(ended=False))
 
 
 def test_no_word_of_a_model_changes_anything_but_itself() -> None:
@@ -142,7 +142,11 @@ def test_no_word_of_a_model_changes_anything_but_itself() -> None:
 
 
 def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
-    rules = {"sequential": "All gates of this run together", "paired": "all 2 together with 0.20", "strict": "no bound"}
+    rules = {
+        "sequential": "All gates of this run together",
+        "paired": "all 2 together with 0.20",
+        "strict": "not bounded",
+    }
     for rule, told in rules.items():
         text = render_markdown(make_view(ended=False, head=replace(HEAD, gate_rule=rule)))
         assert told in text
@@ -152,6 +156,6 @@ def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
 def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
     assert VIEW.test is not None
     text = render_markdown(replace(VIEW, test=replace(VIEW.test, look=3, released="d" * 64)))
-    assert "look 3 at this split" in text
-    assert "however many, err with probability 0.10 at most" in text
+    assert "look 3 at the split" in text
+    assert "all looks together with 0.10 at most" in text
     assert "| released | 5 of 10 | 0.50" in text

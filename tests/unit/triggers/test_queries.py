@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -191,17 +192,25 @@ def test_near_copies_are_on_one_side() -> None:
 @given(
     st.lists(st.text(alphabet="abc de", min_size=1, max_size=12).filter(str.strip), min_size=2, max_size=20),
     st.lists(st.sampled_from(["pdf", ""]), min_size=20, max_size=20),
-    st.integers(0, 19),
 )
-def test_a_request_that_is_added_holds_out_no_request_that_was_trained_on(
-    texts: list[str], kinds: list[str], at: int
+def test_a_request_that_is_appended_holds_out_no_request_that_was_trained_on(
+    texts: list[str], kinds: list[str]
 ) -> None:
     pairs = zip(texts, kinds, strict=False)
     queries = list({one.key: one for one in (Query(text, kind, "x:1") for text, kind in pairs)}.values())
-    added = queries[at % len(queries)]
-    before, _ = split_queries([one for one in queries if one is not added])
+    before, _ = split_queries(queries[:-1])
     _, held_out = split_queries(queries)
     assert not {one.key for one in before} & {one.key for one in held_out}
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.randoms(use_true_random=False))
+def test_of_each_label_half_is_held_out(positive: int, negative: int, random: Random) -> None:
+    labels = ["pdf"] * positive + [""] * negative
+    random.shuffle(labels)
+    queries = [Query(chr(ord("a") + at) * 3, label, f"x:{at}") for at, label in enumerate(labels)]
+    for side in split_queries(queries):
+        for label, size in (("pdf", positive), ("", negative)):
+            assert abs(2 * sum(one.expected == label for one in side) - size) <= 1
 
 
 def test_a_near_copy_of_a_request_given_for_training_is_trained_on() -> None:

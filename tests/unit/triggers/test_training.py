@@ -1,6 +1,7 @@
 """Training a description: kept where more training requests go right, accepted by held-out ones, the body untouched."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -92,13 +93,15 @@ def test_a_description_that_mends_as_much_as_it_breaks_is_not_kept() -> None:
 
 
 def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refused() -> None:
-    more = [*QUERIES, Query("Plan the trip: hotel, taxi and train.", "", "x:1", "test")]
+    plan = Query("Plan the trip: hotel, taxi and train.", "", "x:1", "test")
+    mileage = Query("Reimbursement for mileage, meals and a taxi.", "expense-claims", "x:1", "test")
+    more = [*QUERIES, plan, mileage]
     found, _ = trained(lambda _: says(GOOD), terms=on(more))
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.REJECT
     assert found.verdict.grading is None
     assert round(found.verdict.error_spent, 6) == 0.05
-    assert found.reason.startswith("refused: it loads the skill for 1 of 9 held-out requests that should not load it")
+    assert found.reason.startswith("refused: it loads the skill for 1 of 8 held-out requests that should not load it")
 
 
 def test_the_error_that_earlier_trainings_spent_is_not_spent_again() -> None:
@@ -114,3 +117,23 @@ def test_each_training_has_runs_of_its_own_of_the_held_out_requests() -> None:
         _, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), number=number))
         repeats.append({request.repeat for request in runner.requests if request.task.id in keys})
     assert not repeats[0] & repeats[1]
+
+
+def test_a_promising_description_that_few_requests_judge_says_how_many_more_would_show_it() -> None:
+    few = [*QUERIES[:9], *QUERIES[14:23]]
+    found, _ = trained(lambda _: says(GOOD), terms=on(few))
+    assert found.verdict is not None
+    assert found.verdict.outcome is not Outcome.ACCEPT
+    assert found.promising
+    more = re.search(r"about (\d+) more held-out requests, of (\d+) new ones, would show a gain", found.reason)
+    assert more is not None
+    assert 1 <= int(more[1]) == int(more[2]) // 2 <= 10
+
+
+def test_a_request_that_goes_wrong_with_every_description_is_called_bad() -> None:
+    odd = Query("Compose a hymn on autumn leaves.", "expense-claims", "set.json:7", "train")
+    replies = iter([says(GOOD), says(f"{GOOD} Of May."), says(f"{GOOD} Of June."), says(f"{GOOD} Of July.")])
+    found, _ = trained(lambda _: next(replies), terms=on([*QUERIES, odd]))
+    assert found.bad_requests == ("set.json:7: Compose a hymn on autumn leaves.",)
+    settled, _ = trained(lambda _: says(GOOD))
+    assert settled.bad_requests == ()

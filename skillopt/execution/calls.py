@@ -1,0 +1,167 @@
+"""What the calls of the Python API do: open a session, train, measure and compare."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillopt.errors import UsageError
+from skillopt.execution.drivers import Given
+from skillopt.execution.metering import expect
+from skillopt.execution.recording import Recording, check_cap, earlier_looks
+from skillopt.execution.results import (
+    CompareResult,
+    EvaluateResult,
+    OptimizeResult,
+    open_session,
+    own_drivers,
+    settings_of,
+)
+from skillopt.gate.error_budget import ErrorSpent
+from skillopt.loop.events import Event, VersionAccepted
+from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.optimizer import train
+from skillopt.loop.release_check import Released
+from skillopt.loop.siblings import Sibling
+from skillopt.protocols import Harness, Model, VerifierFactory
+from skillopt.sandbox.processes import shell_problem
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.validation import check_trainable
+from skillopt.storage.locks import writer_lock
+from skillopt.tasks import Split, Suite, Task
+
+__all__ = ["CallOptions", "compare_skills", "measure_skill", "run_training", "train_skill"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What a call names besides skills and suite: drivers, settings, those of them that it names alone, its store."""
+
+    harness: Harness | str | None
+    model: Model | str | None
+    judge: Model | str | None
+    verifiers: Mapping[str, VerifierFactory] | None
+    settings: Settings | Mapping[str, object] | None
+    store: Path | str | None
+    named: Mapping[str, object]
+
+    @property
+    def chosen(self) -> Settings:
+        """The settings, with the drivers that are named."""
+        drivers = {"harness": self.harness, "model": self.model, "judge": self.judge}
+        texts = {role: driver for role, driver in drivers.items() if isinstance(driver, str)}
+        return settings_of(self.settings, {**self.named, **texts})
+
+    @property
+    def given(self) -> Given:
+        """The drivers that are objects."""
+        return own_drivers(self.harness, self.model, self.judge, self.verifiers)
+
+
+def train_skill(
+    skill: Skill, suite: Suite, options: CallOptions, on_event: Callable[[Event], None] | None
+) -> OptimizeResult:
+    """Train a skill, or go on with the same call's run."""
+    check_trainable(expect(Skill, skill, "read one with load_skill"))
+    chosen, given = options.chosen, options.given
+    suite = suite if given.harness else expect(Suite, suite, "read one with load_suite").spread(chosen.targets)
+    with (
+        open_session(options.store, chosen, suite, given, optimizer=True) as session,
+        writer_lock(session.root, skill.name),
+    ):
+        check_cap(suite, chosen)
+        recording, resumed = session.begin(skill, suite, on_event)
+        released = Released(skill, earlier_looks(session.ledger, recording.record, skill.digest))
+        return replace(run_training(recording, suite, released), resumed=resumed)
+
+
+def run_training(
+    recording: Recording,
+    suite: Suite,
+    released: Released,
+    *,
+    spent: Sequence[ErrorSpent] = (),
+    refused: Sequence[PeoplesRefusal] = (),
+    siblings: Sequence[Sibling] = (),
+) -> OptimizeResult:
+    """Train as recorded; the API and the command `optimize` share it.
+
+    Args:
+        recording: The run.
+        suite: Its tasks.
+        released: What the last version is compared with on `test`.
+        spent: Error that earlier runs of the skill spent on the same `val` tasks.
+        refused: Edits that people refused in earlier versions or drafts.
+        siblings: Skills whose tasks no version may lower.
+
+    Raises:
+        InfrastructureError: Something outside failed; what was measured is kept.
+    """
+    runner, skill = recording.runner, recording.skill
+    events, ended = recording.drive(
+        train(
+            skill,
+            suite,
+            recording.settings,
+            runner,
+            released,
+            spent,
+            raised=recording.raised,
+            refused=refused,
+            siblings=siblings,
+            shell_problem=shell_problem,
+        )
+    )
+    texts = [event.text for event in events if isinstance(event, VersionAccepted)]
+    return OptimizeResult(
+        recording.record.id,
+        skill.with_document(SkillDocument(texts[-1])) if texts else skill,
+        ended.reason,
+        tuple(events),
+        ended.rollouts,
+        ended.calls,
+        runner.paid_rollouts,
+        runner.paid_calls,
+        recording.drivers.meter.by_role,
+    )
+
+
+def measure_skill(
+    skill: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
+) -> EvaluateResult:
+    """Measure one text."""
+    with open_session(options.store, options.chosen, suite, options.given) as session:
+        scoring = session.scoring()
+        (measured,) = scoring.measure([_named("skill", skill)], _tasks(suite, split), _at_least_one(repeats))
+    return measured
+
+
+def compare_skills(
+    pair: tuple[Skill | None, Skill | None], suite: Suite, split: Split | str, repeats: int, options: CallOptions
+) -> CompareResult:
+    """Measure two texts on the same tasks, and test the second against the first."""
+    with open_session(options.store, options.chosen, suite, options.given) as session:
+        scoring = session.scoring()
+        named = [_named("before", pair[0]), _named("after", pair[1])]
+        first, second = scoring.measure(named, _tasks(suite, split), _at_least_one(repeats))
+        verdict = scoring.compare(first, second)
+    return CompareResult(first, second, verdict)
+
+
+def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:
+    return name, None if skill is None else expect(Skill, skill, "read one with load_skill")
+
+
+def _tasks(suite: Suite, split: Split | str) -> Sequence[Task]:
+    if split not in list(Split):
+        raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
+    tasks = suite.tasks_to_evaluate(Split(split))
+    if not tasks:
+        raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
+    return tasks
+
+
+def _at_least_one(repeats: int) -> int:
+    if repeats < 1:
+        raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
+    return repeats
