@@ -218,6 +218,7 @@ class Suite:
         folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
             tasks are in `val` then. None where splits are fixed.
         skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
+        unchecked: Tasks with a solution of their own of which nobody has seen that it passes, ≥ 0.
         whole: The suite in two folds that this one is a view of, so that leaks are found by all tasks; else None.
 
     Raises:
@@ -228,6 +229,7 @@ class Suite:
     splits: tuple[tuple[Split, Task], ...]
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
     skipped: int = 0
+    unchecked: int = 0
     whole: "Suite | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -282,10 +284,11 @@ class Suite:
 
     @property
     def left_out(self) -> str:
-        """Say how many items of the source are no tasks because they cannot be run; empty when all can."""
-        if not self.skipped:
-            return ""
-        return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
+        """Say how many items of the source are no tasks, and how many were never checked; empty for none."""
+        tasks = "task" if len(self.splits) == 1 else "tasks"
+        skipped = f"{len(self.splits)} {tasks} loaded, {self.skipped} skipped: `skillopt suite show`"
+        unchecked = f"{self.unchecked} with a solution that was never run: `skillopt suite check` first"
+        return "; ".join([skipped] * bool(self.skipped) + [unchecked] * bool(self.unchecked))
 
     @property
     def gamed_note(self) -> str:

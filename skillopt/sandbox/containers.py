@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.limits import rollout_limits
@@ -19,6 +19,7 @@ from skillopt.tasks import Environment, File, digest_of
 
 __all__ = [
     "ENGINE",
+    "ExecutorChoice",
     "agent_command",
     "answers",
     "changed_in_container",
@@ -28,6 +29,8 @@ __all__ = [
     "run_in_container",
     "started_container",
 ]
+
+ExecutorChoice = Literal["auto", "sandbox", "container"]
 
 ENGINE: Final = "SKILLOPT_ENGINE"
 """The variable that names the engine, or a word that is none, such as `none`."""

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.sandbox.containers import find_engine
+from skillopt.sandbox.containers import ExecutorChoice, find_engine
 from skillopt.suites.checks import TaskCheck, verifier_of
 from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.suites.foreign_files import (
@@ -57,8 +57,8 @@ class HarborTask(ForeignEntry):
     environment: _Environment = _Environment()
 
 
-def read_harbor(path: Path) -> Reading:
-    """Read a folder of task folders, or one task by its file."""
+def read_harbor(path: Path, executor: ExecutorChoice = "auto") -> Reading:
+    """Read a folder of task folders, or one task by its file; in containers all, or those that need one."""
     places = [path.parent] if path.is_file() else sorted(file.parent for file in path.rglob(_TASK))
     if not places:
         raise SuiteError(f"{path}:1: expected folders with {_TASK}, found none; add one")
@@ -66,7 +66,7 @@ def read_harbor(path: Path) -> Reading:
     for place in places:
         found.path = place / _TASK
         try:
-            found.add(_task(place), 1)
+            found.add(_task(place, executor), 1)
         except SuiteError as error:
             found.skip(place.resolve().name, 1, str(error))
     found.path = path
@@ -74,7 +74,7 @@ def read_harbor(path: Path) -> Reading:
     return found.reading("harbor", folder.parent.name if folder.name == "evals" else folder.name)
 
 
-def _task(place: Path) -> Task:
+def _task(place: Path, executor: ExecutorChoice) -> Task:
     folder = Folder(repository_of(place), place)
     try:
         entry = read_entry(HarborTask, tomllib.loads(folder.text(_TASK)))
@@ -93,6 +93,8 @@ def _task(place: Path) -> Task:
         raise SuiteError("expected tests/test.sh, found none; add it")
     solution = _reference(folder, "solution") if folder.exists(_SOLUTION) else []
     image = read_dockerfile(folder)
+    if executor == "container":
+        image.needs.insert(0, "executor = 'container'")
     environment = _environment(folder, image, entry, solved=bool(solution))
     placed = [*tests, *solution]
     if environment.container:
