@@ -15,7 +15,7 @@ case "$1 $2" in
   *) mkdir -p "$box/${3#*:}"; cp -r "$2" "$box/${3#*:}" ;; esac ;;
 "exec "*)
   case $* in
-  *"rm -rf"*) rm -rf "$box/$5" ;;
+  *"rm -rf"*) shift 4; for place; do rm -rf "$box/$place"; done ;;
   *solve.sh) touch "$box/solved" ;;
   *agent.sh) touch "$box/solved"; cat > /dev/null; echo Done. ;;
   *test.sh)

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.sandbox.containers import ExecutorChoice, find_engine
+from skillopt.sandbox.containers import ExecutorChoice, engine_trouble, find_engine
 from skillopt.suites.checks import TaskCheck, verifier_of
 from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.suites.foreign_files import (
@@ -123,7 +123,7 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: boo
         why += [] if solved else [listed]
     if why:
         if not find_engine():
-            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; install docker or podman")
+            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; {engine_trouble()}")
         return Environment(image.workdir, container=why[0], network=entry.environment.allow_internet)
     scripts = [folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name)]
     for script in scripts:

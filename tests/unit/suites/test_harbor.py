@@ -311,7 +311,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the fake engine in place, which notes its arguments in this folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[2] / "fakes" / "fake_engine.sh"))
-    containers.answers.cache_clear()
+    containers.trouble_of.cache_clear()
     return tmp_path
 
 
