@@ -17,6 +17,8 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.sandbox.containers import list_images, remove_image
+from skillopt.sandbox.venvs import venvs_folder
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import is_locked
@@ -35,7 +37,7 @@ from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["clean"]
 
-_RUNS, _BRANCHES = "runs", "branches"
+_RUNS, _BRANCHES, _CACHE = "runs", "branches", "cache"
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
 
@@ -65,6 +67,9 @@ def clean(
         ),
     ] = False,
     records: Annotated[bool, typer.Option("--records", help="Remove old recorded answers that no run needs.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Remove packages and images of tasks, which all projects share.")
+    ] = False,
     days: Annotated[
         int,
         typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
@@ -80,13 +85,14 @@ def clean(
     with a run that can go on.
     """
     root = Project.find(Path.cwd()).root
-    kinds = {kind for kind, named in ((_RUNS, runs), (_BRANCHES, branches)) if named}
+    kinds = {kind for kind, named in ((_RUNS, runs), (_BRANCHES, branches), (_CACHE, cache)) if named}
     if records and kinds:
         raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
     if records:
         _clean_records(root, days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    found = [one for one in (*_state(root), *_branches(root)) if one.kind in (kinds or {_RUNS, _BRANCHES})]
+    listed = (*_state(root), *_branches(root), *_cached())
+    found = [one for one in listed if not kinds or one.kind in kinds]
     remove = bool(kinds) and not dry_run and not all(one.kept for one in found)
     if remove:
         if not yes:
@@ -111,7 +117,7 @@ def _confirm(listed: str) -> None:
 def _listed(found: Sequence[_Removable], *, asked: bool) -> str:
     if not found:
         return "nothing to remove"
-    hint = [] if asked else ["nothing was removed; remove with --records, --runs or --branches"]
+    hint = [] if asked else ["nothing was removed; remove with --records, --runs, --branches or --cache"]
     return "\n".join([*map(_line, found), *hint])
 
 
@@ -141,6 +147,8 @@ def _remove(root: Path, chosen: Sequence[_Removable], kinds: Collection[str]) ->
     for one in (one for one in chosen if not one.kept):
         if one.kind == _BRANCHES:
             Repository.find(root).move_branch(f"refs/heads/{one.name}", one.tip, None)
+        elif one.kind == _CACHE and one.size is None:
+            remove_image(one.name)
         else:
             _remove_path(root / one.name)
     state = root / ".skillopt"
@@ -167,6 +175,14 @@ _NOTES: Final = {
     "trigger-basis": "what descriptions were trained on, without which the next night trains them again",
     "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
 }
+
+
+def _cached() -> Iterator[_Removable]:
+    """List what tasks with an image have left on this machine, for all projects."""
+    if (folder := venvs_folder()).is_dir():
+        yield _Removable(_CACHE, str(folder), _size(folder), "Python packages of tasks, installed again when needed")
+    for name in list_images():
+        yield _Removable(_CACHE, name, None, "the image of a task, built again when needed")
 
 
 def _branches(root: Path) -> Iterator[_Removable]:

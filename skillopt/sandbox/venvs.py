@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,13 +17,16 @@ from typing import Final
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.processes import ProcessResult, run_process
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import digest_of
 
-__all__ = ["base_of", "provide_packages"]
+__all__ = ["base_of", "provide_packages", "venvs_folder"]
 
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
+_MOST_BYTES: Final = 10 << 30
+_DAY: Final = 86_400.0
+_MOST_DAYS: Final = 30
 _PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
 
 
@@ -30,7 +34,7 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
     """Return the folder of a virtual environment that has these packages, made now where there is none."""
     program = _interpreter(python)
     key = digest_of(os.path.realpath(program), *sorted(packages))[:24]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
+    cache = venvs_folder()
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / key
     if not (place / _DONE).exists():
@@ -38,7 +42,26 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
             if not (place / _DONE).exists():
                 shutil.rmtree(place, ignore_errors=True)
                 _make(place, program, packages)
+                _forget(cache)
+    os.utime(place / _DONE)
     return str(place)
+
+
+def venvs_folder() -> Path:
+    """Return the folder of virtual environments in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
+
+
+def _forget(cache: Path) -> None:
+    """Remove what was not used for 30 days, and above 10 GiB what was not used for the longest time, or for a day."""
+    used = {place: place.stat().st_mtime for place in cache.glob(f"*/{_DONE}")}
+    left = _MOST_BYTES
+    for done in sorted(used, key=used.__getitem__, reverse=True):
+        left -= int(done.read_text(encoding="ascii") or 0)
+        idle = time.time() - used[done]
+        if idle > _MOST_DAYS * _DAY or (left < 0 and idle > _DAY):
+            done.unlink()  # first, so that whoever comes meanwhile makes it anew
+            shutil.rmtree(done.parent, ignore_errors=True)
 
 
 def base_of(venv: str) -> str:
@@ -58,7 +81,7 @@ def _make(place: Path, program: str, packages: Sequence[str]) -> None:
                 built = box.wrap_build([*pip, "--no-cache-dir", *packages], home.path, str(place), base_of(str(place)))
                 ended = _run(built, home.path)
         _expect(ended, f"install {', '.join(packages)}")
-    (place / _DONE).touch()
+    (place / _DONE).write_text(str(folder_size(str(place), on_disk=True)), encoding="ascii")
 
 
 def _run(argv: Sequence[str], home: str = "") -> ProcessResult:

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands import clean as command
+from skillopt.sandbox import containers
+from skillopt.sandbox.venvs import provide_packages
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def kinds(folder: Path, *options: str) -> set[str]:
@@ -116,3 +124,21 @@ def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained
     for line in sorted(shown, key=lambda one: "--records" not in one):  # old answers first, while there are some
         assert skillopt(folder, *line.split()).returncode == 0
     assert skillopt(folder, "clean").stdout == "nothing to remove\n"
+
+
+def test_packages_and_images_of_tasks_are_listed_and_removed_for_all_projects(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image, folder = f"localhost/skillopt-{'a' * 24}", make_project(tmp_path / "project")
+    venv = Path(provide_packages(()))
+    (tmp_path / "images").write_text(f"{image}\nlocalhost/mine\n", encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[1] / "fakes" / "fake_engine.sh"))
+    listed = skillopt(folder, "clean").stdout
+    removed = skillopt(folder, "clean", "--cache", "--yes")
+    assert removed.returncode == 0, removed.stderr
+    assert venv.parent == cache / "skillopt" / "venvs"
+    assert f"cache       {venv.parent}, " in listed
+    assert f"cache       {image}: the image of a task, built again when needed" in listed
+    assert not venv.parent.exists()
+    assert f"rmi --force {image}" in (tmp_path / "engine.log").read_text(encoding="utf-8").splitlines()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_table import AgentTable
+from skillopt.errors import InfrastructureError
 from skillopt.execution.oracle import check_oracles, run_oracle
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
@@ -21,7 +22,8 @@ from skillopt.suites.oracle_record import OracleResult, oracle_key, record_oracl
 from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.targets.command_line.client import CommandLineHarness
-from skillopt.tasks import File, Task
+from skillopt.targets.process import AgentCommand, AgentHome
+from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
@@ -419,7 +421,23 @@ def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Pa
     assert expected in result.problem
 
 
-def test_an_engine_without_rights_is_none(engine: Path) -> None:
+def test_an_engine_without_rights_is_named_with_what_it_says(engine: Path) -> None:
     (engine / "engine-is-down").touch()
 
-    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in reason(engine, POSTGRES)
+    said = reason(engine, POSTGRES)
+
+    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in said
+    assert said.endswith("does not answer: permission denied at docker.sock; start it, or give this user its rights")
+
+
+def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
+    place = ImageRoot(str(engine), Environment(container="FROM postgres:17"))
+    command = AgentCommand(("claude",), {}, "Do it.", url="https://api.example", client="claude", root=place)
+
+    with (
+        AgentHome.create() as home,
+        pytest.raises(
+            InfrastructureError, match=r"claude reaches https://api.example, found none; set `allow_internet"
+        ),
+    ):
+        command.run(home, str(engine), 5.0)

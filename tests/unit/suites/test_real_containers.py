@@ -23,7 +23,7 @@ from tests.unit.suites.test_harbor import SKILL, agent, one_task
 
 pytestmark = pytest.mark.process
 
-BASE = "localhost/skillopt-test-base:1"
+BASE = "localhost/base-of-skillopt-tests:1"
 PROGRAMS = ("bash", "sh", "cat", "grep", "mkdir", "rm", "sleep", "tail")
 BOUNDED = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\nruntime = "runc"\n'
 """For podman inside another container, where limits cannot be raised, and control groups are of both versions."""
@@ -70,8 +70,10 @@ def real_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 if ran.returncode == 0:
                     patched.setenv(containers.ENGINE, engine)
                     containers.trouble_of.cache_clear()
+                    before = containers.list_images()
                     yield engine
-                    called(engine, "rmi", "--force", BASE)
+                    for image in (*set(containers.list_images()).difference(before), BASE):
+                        called(engine, "rmi", "--force", image)
                     return
                 said = f"{engine} runs no container here: {ran.stderr.strip()[-300:]}"
     pytest.skip(said)
@@ -104,6 +106,7 @@ def test_in_a_real_container_the_solution_passes_doing_nothing_fails_and_it_is_g
 
     assert result.counts, result.problem
     assert left_over(real_engine) == []
+    assert containers.list_images()
 
 
 def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path: Path, real_engine: str) -> None:
