@@ -293,11 +293,10 @@ class Suite:
     @property
     def gamed_note(self) -> str:
         """Say of how many tasks the check runs the agent's code itself; empty where none does."""
-        found = sum(task.verifier.can_be_gamed for _, task in self.splits)
-        which = f"scores of {found} {'task' if found == 1 else 'tasks'} can be gamed"
-        return f"{which}: their checks run the agent's code in their own process; `run-agent` runs it apart" * bool(
-            found
-        )
+        found = [task for _, task in self.splits if task.verifier.can_be_gamed]
+        which = f"scores of {len(found)} {'task' if len(found) == 1 else 'tasks'} can be gamed"
+        apart = "; `run-agent` runs it apart" * any(task.environment is None for task in found)
+        return f"{which}: their checks run the agent's code in their own process{apart}" * bool(found)
 
     @property
     def fold_suites(self) -> "tuple[Suite, ...]":

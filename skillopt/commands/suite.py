@@ -42,7 +42,8 @@ _MOST_LEAKS: Final = 12
 _LONGEST: Final = 100
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
-_PROGRAMS: Final = (_READS, _APART, _GAMED, _EXECUTES)
+_IN_IMAGE: Final = "run in the task's file system with the agent's code, as Harbor does, and can be gamed"
+_PROGRAMS: Final = (_READS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
 _STANDINGS: Final = {
     "never passes": "never passed under two texts or more: too hard, or the check is wrong",
     "fails so far": "failed each time under the one text that was run: what training works on",
@@ -244,7 +245,8 @@ def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
             options = json.loads(spec.options)
             read = () if options.get("runs") else options.get("collect") or ()
             executed = executed_names(read, options["argv"], spec.files)
-            others = _READS if not options.get("runs") else _GAMED if spec.can_be_gamed else _APART
+            gamed = _GAMED if task.environment is None else _IN_IMAGE
+            others = _READS if not options.get("runs") else gamed if spec.can_be_gamed else _APART
             found[_EXECUTES if executed else others][task.id] = executed
     return found
 

@@ -130,6 +130,8 @@ def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_c
     ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
     again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
 
+    assert "programs that check: 2 run in the task's file system with the agent's code, as Harbor does" in ended.stdout
+    assert "run-agent" not in ended.stdout
     assert "oracle: in 1 of 2 tasks that bring a solution it passes and doing nothing fails" in ended.stdout
     assert "  bad: its solution does not pass: the check ended with status 1" in ended.stdout
     assert "oracle of bad: its solution, then nothing" in ended.stderr
