@@ -184,6 +184,16 @@ class Task:
         return replace(self, id=self.id.removesuffix(f"@{self.target}"), target="") if self.target else self
 
     @property
+    def with_image_files(self) -> "Task":
+        """The task with the files of its image among the inputs: agents see them; a Dockerfile is no answer."""
+        if self.environment is None or not self.environment.container:
+            return self
+        context = [file for file in self.verifier.files if file.path.startswith("environment/")]
+        inputs = [file for file in context if file.path != "environment/Dockerfile"]
+        own = tuple(file for file in self.verifier.files if file not in context)
+        return replace(self, files=(*self.files, *inputs), verifier=replace(self.verifier, files=own))
+
+    @property
     def verifier_with_inputs(self) -> VerifierSpec:
         """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""
         return replace(self.verifier, inputs=self.files, environment=self.environment)

@@ -46,7 +46,7 @@ def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
 def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
     folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
     for split, task in suite.splits:
-        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
+        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task.with_image_files
 
 
 def wording(*texts: str) -> set[_Run]:

@@ -31,7 +31,6 @@ from tests.fakes.projects import git, make_project, skillopt
 from tools.example_demo import make_demo, picture_text
 from tools.generate_docs import PAGES as GENERATED_PAGES
 from tools.generate_docs import main as generate_docs
-from tools.example_demo import picture_text
 from tools.generate_examples import EXAMPLES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
