@@ -245,8 +245,7 @@ class Settings(PresetConstants):
         Literal["auto", "sandbox", "container"],
         Field(
             description="Where a task with an image (Harbor) runs: in the sandbox where that can stand in for the "
-            "image, else in a container (`auto`), or always in one of them. docker or podman is found on the PATH; the "
-            "variable `SKILLOPT_ENGINE` names another program. `skillopt docs suite-format`"
+            "image, else in a container by docker or podman (`auto`), or always in one of them."
         ),
     ] = "auto"
     prices: Annotated[

@@ -17,7 +17,6 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
-from skillopt.sandbox.containers import list_images, remove_image
 from skillopt.sandbox.venvs import venvs_folder
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
@@ -68,7 +67,7 @@ def clean(
     ] = False,
     records: Annotated[bool, typer.Option("--records", help="Remove old recorded answers that no run needs.")] = False,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Remove packages and images of tasks, which all projects share.")
+        bool, typer.Option("--cache", help="Remove Python packages of tasks, which all projects share.")
     ] = False,
     days: Annotated[
         int,
@@ -147,8 +146,6 @@ def _remove(root: Path, chosen: Sequence[_Removable], kinds: Collection[str]) ->
     for one in (one for one in chosen if not one.kept):
         if one.kind == _BRANCHES:
             Repository.find(root).move_branch(f"refs/heads/{one.name}", one.tip, None)
-        elif one.kind == _CACHE and one.size is None:
-            remove_image(one.name)
         else:
             _remove_path(root / one.name)
     state = root / ".skillopt"
@@ -178,11 +175,9 @@ _NOTES: Final = {
 
 
 def _cached() -> Iterator[_Removable]:
-    """List what tasks with an image have left on this machine, for all projects."""
+    """List what tasks with an image have left in the user's cache, for all projects."""
     if (folder := venvs_folder()).is_dir():
         yield _Removable(_CACHE, str(folder), _size(folder), "Python packages of tasks, installed again when needed")
-    for name in list_images():
-        yield _Removable(_CACHE, name, None, "the image of a task, built again when needed")
 
 
 def _branches(root: Path) -> Iterator[_Removable]:

@@ -27,8 +27,6 @@ __all__ = [
     "end_agent",
     "engine_trouble",
     "find_engine",
-    "list_images",
-    "remove_image",
     "run_in_container",
     "started_container",
     "trouble_of",
@@ -39,7 +37,6 @@ ExecutorChoice = Literal["auto", "sandbox", "container"]
 ENGINE: Final = "SKILLOPT_ENGINE"
 """The variable that names the engine, or a word that is none, such as `none`."""
 
-_IMAGE: Final = re.compile(r"(?:localhost/)?skillopt-[0-9a-f]{24}")
 _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
 _BUILD_SECONDS: Final = 3_600.0
@@ -138,19 +135,6 @@ def end_agent(workspace: str, home: str) -> None:
     """End what an agent left running, before its work is scored, and copy its home out, where it notes what it did."""
     _expect(["restart", "--time", "0", container_of(workspace)], "end the agent's programs")
     _expect(["cp", f"{container_of(workspace)}:{home}/.", home], "copy a folder out of the container")
-
-
-def list_images() -> list[str]:
-    """List the images that were built for tasks; none without an engine."""
-    if not find_engine():
-        return []
-    asked = ["images", "--filter", "reference=*skillopt-*", "--format", "{{.Repository}}"]
-    return sorted({name for name in _expect(asked, "list images").stdout.split() if _IMAGE.fullmatch(name)})
-
-
-def remove_image(name: str) -> None:
-    """Remove an image that was built for a task."""
-    _expect(["rmi", "--force", name], "remove an image")
 
 
 def changed_in_container(workspace: str) -> list[str]:

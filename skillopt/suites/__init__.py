@@ -80,9 +80,8 @@ def _elsewhere(executor: ExecutorChoice, task: Task) -> str:
     """Say why a task cannot run where the setting `executor` wants it; empty where it can."""
     if task.environment is None or executor == "auto" or (executor == "container") == bool(task.environment.container):
         return ""
-    if executor == "sandbox":
-        return f"needs a container: {task.environment.container}; expected executor 'auto', found 'sandbox'; change it"
-    return "it was imported for the sandbox; import it again with executor = 'container', or set 'auto'"
+    where = task.environment.container or "the sandbox"
+    return f"it was imported for {where}; expected executor 'auto', found {executor!r}; change it, or import it again"
 
 
 def brings_command(task: Task) -> bool:

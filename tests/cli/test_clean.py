@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands import clean as command
-from skillopt.sandbox import containers
 from skillopt.sandbox.venvs import provide_packages
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
@@ -126,19 +125,11 @@ def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained
     assert skillopt(folder, "clean").stdout == "nothing to remove\n"
 
 
-def test_packages_and_images_of_tasks_are_listed_and_removed_for_all_projects(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    image, folder = f"localhost/skillopt-{'a' * 24}", make_project(tmp_path / "project")
-    venv = Path(provide_packages(()))
-    (tmp_path / "images").write_text(f"{image}\nlocalhost/mine\n", encoding="utf-8")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[1] / "fakes" / "fake_engine.sh"))
+def test_python_packages_of_tasks_are_listed_and_removed_for_all_projects(cache: Path, tmp_path: Path) -> None:
+    folder, venv = make_project(tmp_path / "project"), Path(provide_packages(()))
     listed = skillopt(folder, "clean").stdout
     removed = skillopt(folder, "clean", "--cache", "--yes")
     assert removed.returncode == 0, removed.stderr
     assert venv.parent == cache / "skillopt" / "venvs"
     assert f"cache       {venv.parent}, " in listed
-    assert f"cache       {image}: the image of a task, built again when needed" in listed
     assert not venv.parent.exists()
-    assert f"rmi --force {image}" in (tmp_path / "engine.log").read_text(encoding="utf-8").splitlines()

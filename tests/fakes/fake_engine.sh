@@ -5,7 +5,6 @@ echo "$*" >> "$HOME/engine.log"
 for word in "$@"; do case $word in skillopt-*) box=$HOME/containers/${word%%:*} ;; esac; done
 case "$1 $2" in
 "info "*) if [ -e "$HOME/engine-is-down" ]; then echo "permission denied at docker.sock" >&2; exit 1; fi ;;
-"images "*) cat "$HOME/images" ;;
 "image inspect") [ -e "$HOME/image" ] && echo sha256:feed ;;
 "build "*) if [ -e "$HOME/no-such-image" ]; then echo "manifest unknown" >&2; exit 1; fi; touch "$HOME/image" ;;
 "run "*) while [ "$1" != --name ]; do shift; done; mkdir -p "$HOME/containers/$2" ;;

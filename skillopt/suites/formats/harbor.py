@@ -95,7 +95,8 @@ def _task(place: Path, executor: ExecutorChoice) -> Task:
     image = read_dockerfile(folder)
     if executor == "container":
         image.needs.insert(0, "executor = 'container'")
-    environment = _environment(folder, image, entry, solved=bool(solution))
+    engine = find_engine() if executor != "sandbox" and (image.needs or image.missing) else ""
+    environment = _environment(folder, image, entry, engine=engine, solved=bool(solution))
     placed = [*tests, *solution]
     if environment.container:
         placed += _reference(folder, "environment")
@@ -112,33 +113,26 @@ def _task(place: Path, executor: ExecutorChoice) -> Task:
     return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, limit, environment=environment)
 
 
-def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: bool) -> Environment:
+def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str, solved: bool) -> Environment:
     """Say where the task is done; raise where that is a container, and there is no engine for it."""
     why = list(image.needs)
     if image.missing:
         found = f"found {', '.join(dict.fromkeys(image.found))}; " if image.found else ""
         missing = ", ".join(dict.fromkeys(image.missing))
         listed = f"environment/Dockerfile:{image.missed_at}: 'apt-get install': {found}missing {missing}"
-        # Whether they matter is shown by the solution, where there is one.
-        why += [] if solved else [listed]
+        # Without an engine, whether they matter is shown by the solution, where there is one.
+        why += [listed] if engine or not solved else []
     if why:
-        if not find_engine():
-            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; {engine_trouble()}")
+        if not engine:
+            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; {engine_trouble()}, where `executor` allows it")
         return Environment(image.workdir, container=why[0], network=entry.environment.allow_internet)
     scripts = [folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name)]
     for script in scripts:
         image.packages += _installed(script, folder)
     tools = test_tools("\n".join(scripts))
-    packages = tuple(dict.fromkeys(image.packages))
-    return Environment(
-        image.workdir,
-        tuple(image.variables.items()),
-        packages,
-        tools,
-        image.python,
-        tuple(image.setup),
-        tuple(dict.fromkeys(image.missing)),
-    )
+    packages, missing = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
+    variables, setup = tuple(image.variables.items()), tuple(image.setup)
+    return Environment(image.workdir, variables, packages, tools, image.python, setup, missing)
 
 
 def _installed(script: str, folder: Folder) -> list[str]:

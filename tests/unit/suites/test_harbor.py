@@ -366,10 +366,11 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
     assert "environment/Dockerfile" in {file.path for file in contained.verifier.files}
     assert boxed.environment is not None
     assert not boxed.environment.container
-    assert refused[0] == refused[1]
     assert refused[0].startswith("needs a container: environment/Dockerfile:1: 'FROM postgres:17': the image is none")
-    assert refused[0].endswith("expected executor 'auto', found 'sandbox'; change it")
-    assert refused[2].startswith("it was imported for the sandbox; import it again")
+    assert refused[0].endswith(", where `executor` allows it")
+    assert refused[1].startswith("it was imported for environment/Dockerfile:1: 'FROM postgres:17'")
+    assert refused[1].endswith("expected executor 'auto', found 'sandbox'; change it, or import it again")
+    assert refused[2].startswith("it was imported for the sandbox; expected executor 'auto', found 'container'")
 
 
 def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_with_it(engine: Path) -> None:
@@ -427,7 +428,7 @@ def test_an_engine_without_rights_is_named_with_what_it_says(engine: Path) -> No
     said = reason(engine, POSTGRES)
 
     assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in said
-    assert said.endswith("does not answer: permission denied at docker.sock; start it, or give this user its rights")
+    assert "does not answer: permission denied at docker.sock; start it, or give this user its rights" in said
 
 
 def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
