@@ -90,8 +90,7 @@ def clean(
     if records:
         _clean_records(root, days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    listed = (*_state(root), *_branches(root), *_cached())
-    found = [one for one in listed if not kinds or one.kind in kinds]
+    found = [one for one in (*_state(root), *_branches(root), *_cached()) if one.kind in (kinds or {one.kind})]
     remove = bool(kinds) and not dry_run and not all(one.kept for one in found)
     if remove:
         if not yes:

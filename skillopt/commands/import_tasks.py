@@ -40,8 +40,7 @@ def import_tasks(
     What cannot be run is listed with its file, line and reason. An existing folder is never written to.
     """
     with interruptible():
-        executor = Project.find(Path.cwd()).settings().executor
-        reading = read_tasks(path, commands=True, executor=executor)
+        reading = read_tasks(path, commands=True, executor=Project.find(Path.cwd()).settings().executor)
         if not reading.tasks:
             raise SuiteError(_nothing(reading))
         folder = to or Path("suites") / task_id(reading.name, "tasks")

@@ -8,11 +8,12 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+from filelock import FileLock
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
@@ -38,7 +39,7 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / key
     if not (place / _DONE).exists():
-        with _alone(cache / f"{key}.lock"):
+        with FileLock(cache / f"{key}.lock"):
             if not (place / _DONE).exists():
                 shutil.rmtree(place, ignore_errors=True)
                 _make(place, program, packages)
@@ -104,13 +105,3 @@ def _interpreter(python: str) -> str:
         if found and run_process([found, "-c", ""], "/", {}, _SECONDS).status == 0:
             return found
     return os.path.realpath(sys.executable)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, so that none makes the same environment meanwhile."""
-    import fcntl  # noqa: PLC0415 - not on Windows, which has no sandbox either
-
-    with path.open("w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -43,9 +43,7 @@ _PIP: Final = re.compile(r"(?:\S*/)?(?:uv )?(?:python[\d.]* -m )?pip[\d.]*")
 _PIP_ELSEWHERE: Final = re.compile(
     r"-[eifct]|--(?:editable|(?:extra-)?index-url|find-links|constraint|target|prefix|root)\b.*"
 )
-_PIP_COUNTED: Final = frozenset({"--retries", "--timeout", "--default-timeout", "--progress-bar"})
-"""Options of pip that a value follows, and that change nothing of what is installed."""
-
+_PIP_COUNTED: Final = frozenset({"--retries", "--timeout", "--default-timeout", "--progress-bar"})  # a value follows
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*(?:[<>=!~]=?|===)\s*[\w.*+!,<>=~ -]+)?")
 _UVX: Final = re.compile(r"\buvx\b|\buv\s+(?:run|add|tool)\b")
@@ -112,8 +110,7 @@ def _take(image: Image, word: str, rest: str, body: str, folder: Folder) -> str:
 
 
 def _base(image: Image, rest: str) -> str:
-    words = [each for each in rest.split() if not each.startswith("--")]
-    name = words[0] if words else ""
+    name = next((each for each in rest.split() if not each.startswith("--")), "")
     if image.base:
         return "it has several stages"
     image.base = name

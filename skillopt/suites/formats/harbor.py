@@ -126,28 +126,19 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str
         if not engine:
             raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; {engine_trouble()}, where `executor` allows it")
         return Environment(image.workdir, container=why[0], network=entry.environment.allow_internet)
-    scripts = [folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name)]
-    for script in scripts:
-        image.packages += _installed(script, folder)
-    tools = test_tools("\n".join(scripts))
+    scripts = "\n".join(folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name))
+    for words in _PIP_INSTALL.findall(scripts.replace("\\\n", " ")):
+        with suppress(ValueError):  # a quote that is closed elsewhere
+            image.packages += python_packages(shlex.split(words), folder) or []
+    tools = test_tools(scripts)
     packages, missing = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
     variables, setup = tuple(image.variables.items()), tuple(image.setup)
     return Environment(image.workdir, variables, packages, tools, image.python, setup, missing)
 
 
-def _installed(script: str, folder: Folder) -> list[str]:
-    """List the packages that a script installs by pip for the Python of the image."""
-    found: list[str] = []
-    for words in _PIP_INSTALL.findall(script.replace("\\\n", " ")):
-        with suppress(ValueError):  # a quote that is closed elsewhere
-            found += python_packages(shlex.split(words), folder) or []
-    return found
-
-
 def _reference(folder: Folder, name: str) -> list[File]:
-    if not (folder.base / name).is_dir():
-        return []
-    return [workspace_file(file.path, file.content) for file in folder.files(name, name)]
+    files = folder.files(name, name) if (folder.base / name).is_dir() else ()
+    return [workspace_file(file.path, file.content) for file in files]
 
 
 def _named(path: str, texts: str) -> bool:
