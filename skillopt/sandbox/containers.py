@@ -55,8 +55,7 @@ def find_engine() -> str:
 def engine_trouble() -> str:
     """Say why there is no engine, and the next step."""
     there = [f"{engine} does not answer: {trouble_of(engine)}" for engine in _engines() if shutil.which(engine)]
-    start = "; start it, or give this user its rights"
-    return f"{'; '.join(there)}{start}" if there else "install docker or podman"
+    return f"{'; '.join(there)}; start it, or give this user its rights" if there else "install docker or podman"
 
 
 @lru_cache(maxsize=8)
@@ -118,10 +117,7 @@ def run_in_container(
 def agent_command(
     workspace: str, argv: Sequence[str], environment: Environment, home: str, start: str, names: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Give the command line that runs an agent of the image in a container, and what the engine itself needs.
-
-    Its home and the folder it starts in are copied there. Of its variables only the names are in the command line.
-    """
+    """Copy an agent's home and folder into a container; give the command line to run it, and the engine's variables."""
     name = container_of(workspace)
     for folder, place in ((home, home), (start, environment.workdir)):
         _expect(["exec", name, "mkdir", "-p", place], "make a folder in the container")

@@ -70,10 +70,7 @@ def run_process(  # noqa: PLR0913 - the last three are seldom given
     limits: Limits | None = None,
     whatever: bool = False,
 ) -> ProcessResult:
-    """Run a program without input in its own process group, and end the whole group with it.
-
-    One that cleans up runs `whatever` happens, also after all programs were stopped.
-    """
+    """Run a program without input in its own process group, which ends with it; `whatever` was stopped before."""
     with Workspace.create() as private:
         minimal = {
             "PATH": os.environ.get("PATH", os.defpath),

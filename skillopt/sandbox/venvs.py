@@ -26,8 +26,7 @@ __all__ = ["base_of", "provide_packages", "venvs_folder"]
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
 _MOST_BYTES: Final = 10 << 30
-_DAY: Final = 86_400.0
-_MOST_DAYS: Final = 30
+_DAY, _LONGEST_IDLE = 86_400.0, 30 * 86_400.0
 _PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
 
 
@@ -60,7 +59,7 @@ def _forget(cache: Path) -> None:
     for done in sorted(used, key=used.__getitem__, reverse=True):
         left -= int(done.read_text(encoding="ascii") or 0)
         idle = time.time() - used[done]
-        if idle > _MOST_DAYS * _DAY or (left < 0 and idle > _DAY):
+        if idle > _LONGEST_IDLE or (left < 0 and idle > _DAY):
             done.unlink()  # first, so that whoever comes meanwhile makes it anew
             shutil.rmtree(done.parent, ignore_errors=True)
 

@@ -271,7 +271,7 @@ def test_tools(script: str) -> tuple[str, ...]:
 
 
 def _steps(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the instructions with their lines, what follows, and the body of a here-document with its end."""
+    """Yield the instructions with their lines, what follows, and the body of a here-document."""
     step, first = "", 0
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in ((number, line.strip()) for number, line in lines):
@@ -282,8 +282,12 @@ def _steps(text: str) -> Iterator[tuple[int, str, str, str]]:
         if line.endswith("\\"):
             continue
         word, _, rest = step.strip().partition(" ")
-        marker = re.search(r"<<-?\s*[\"']?(\w+)", rest)
-        end = marker[1] if marker else ""
-        body = takewhile(lambda inner, end=end: inner[1].strip() != end, lines) if end else ()
-        yield first, word.upper(), rest.strip(), "\n".join([*(inner for _, inner in body), *([end] if end else [])])
+        yield first, word.upper(), rest.strip(), "\n".join(_here(rest, lines))
         step = ""
+
+
+def _here(rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
+    marker = re.search(r"<<-?\s*[\"']?(\w+)", rest)
+    if marker is None:
+        return []
+    return [*(text for _, text in takewhile(lambda line: line[1].strip() != marker[1], lines)), marker[1]]

@@ -83,9 +83,7 @@ def _task(place: Path, executor: ExecutorChoice) -> Task:
     for compose in sorted((place / "environment").glob("*compose*.y*ml")):
         services = _SERVICES.findall(folder.text(f"environment/{compose.name}"))
         if len(services) > 1:
-            raise SuiteError(
-                f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)}), which is not done"
-            )
+            raise SuiteError(f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)})")
     if not folder.exists("environment/Dockerfile"):
         raise SuiteError("expected environment/Dockerfile, found none; add it, or name the image in one")
     tests = _reference(folder, "tests")
@@ -131,9 +129,9 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str
         with suppress(ValueError):  # a quote that is closed elsewhere
             image.packages += python_packages(shlex.split(words), folder) or []
     tools = test_tools(scripts)
-    packages, missing = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
+    packages, lacking = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
     variables, setup = tuple(image.variables.items()), tuple(image.setup)
-    return Environment(image.workdir, variables, packages, tools, image.python, setup, missing)
+    return Environment(image.workdir, variables, packages, tools, image.python, setup, lacking)
 
 
 def _reference(folder: Folder, name: str) -> list[File]:
