@@ -18,8 +18,10 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_free_document, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.trained_files import SkillPlace
-from skillopt.suites import load_suite
+from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_tasks, suite_named
+from skillopt.suites.oracle_record import with_oracles
+from skillopt.suites.reading import Reading
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import worktree_folders
@@ -79,6 +81,7 @@ class Target:
     suite_path: Path | None
     settings: Settings
     trained: tuple[str, ...] = ()
+    root: Path = Path()
 
     def place(self, repository: Repository) -> str:
         """Say where in a repository its files are, and which of them are trained."""
@@ -94,8 +97,12 @@ class Target:
             return replace(read_skill(self.folder, trained=self.trained), name=self.name)
         return replace(read_skill(self.folder, repository.root, repository.ignored, self.trained), name=self.name)
 
-    def suite(self) -> Suite:
-        """Read the suite."""
+    def suite(self, *, every: bool = False) -> Suite:
+        """Read the suite, without tasks whose oracle failed unless `every` keeps them."""
+        return plan_suite(self.reading(every=every))
+
+    def reading(self, *, every: bool = False) -> Reading:
+        """Read the tasks of the suite, and why others are left out."""
         if self.suite_path is None:
             message = (
                 f"skill {self.name!r} has no suite; pass --suite PATH, set it in {CONFIG} under "
@@ -103,7 +110,8 @@ class Target:
                 "evals/evals.json"
             )
             raise UsageError(message)
-        return load_suite(self.suite_path)
+        reading = read_tasks(self.suite_path, executor=self.settings.executor)
+        return reading if every else with_oracles(reading, self.root / ".skillopt", self.settings.sandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +177,8 @@ class Project:
         # A free document lies beside everything else, whose tasks are not its own.
         own = suite_named(name, self.root) if free else self.find_suite(name, folder)
         found = selection.suite or (self.root / str(configured) if configured else own)
-        return Target(
-            name, folder, Path(self.root, found) if found else None, make_settings(*layers), _trained(name, entry)
-        )
+        path = Path(self.root, found) if found else None
+        return Target(name, folder, path, make_settings(*layers), _trained(name, entry), self.root)
 
     def documents(self) -> dict[str, str]:
         """Give the name of every free document by its place in the repository."""

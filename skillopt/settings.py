@@ -46,7 +46,7 @@ def _join_names(given: object) -> str:
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {
     *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest"),
-    *("agents", "protect"),  # parts of the identities of the target and of a run
+    *("agents", "protect", "executor"),  # parts of the identities of the target, of a run and of tasks
 }
 
 
@@ -239,6 +239,13 @@ class Settings(PresetConstants):
             description="Where agents and programs of verifiers run: in bubblewrap where it works (`auto`), always "
             "(`bwrap`), never (`none`). Where `CI` is set, they run without it only by the variable "
             "`SKILLOPT_SANDBOX=none`."
+        ),
+    ] = "auto"
+    executor: Annotated[
+        Literal["auto", "sandbox", "container"],
+        Field(
+            description="Where a task with an image (Harbor) runs: in the sandbox where that can stand in for the "
+            "image, else in a container by docker or podman (`auto`), or always in one of them."
         ),
     ] = "auto"
     prices: Annotated[

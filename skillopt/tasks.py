@@ -187,6 +187,16 @@ class Task:
         return replace(self, id=self.id.removesuffix(f"@{self.target}"), target="") if self.target else self
 
     @property
+    def with_image_files(self) -> "Task":
+        """The task with the files of its image among the inputs: agents see them; a Dockerfile is no answer."""
+        if self.environment is None or not self.environment.container:
+            return self
+        context = [file for file in self.verifier.files if file.path.startswith("environment/")]
+        inputs = [file for file in context if file.path != "environment/Dockerfile"]
+        own = tuple(file for file in self.verifier.files if file not in context)
+        return replace(self, files=(*self.files, *inputs), verifier=replace(self.verifier, files=own))
+
+    @property
     def verifier_with_inputs(self) -> VerifierSpec:
         """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""
         return replace(self.verifier, inputs=self.files, environment=self.environment)
@@ -221,6 +231,7 @@ class Suite:
         folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
             tasks are in `val` then. None where splits are fixed.
         skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
+        unchecked: Tasks with a solution of their own of which nobody has seen that it passes, ≥ 0.
         whole: The suite in two folds that this one is a view of, so that leaks are found by all tasks; else None.
 
     Raises:
@@ -231,6 +242,7 @@ class Suite:
     splits: tuple[tuple[Split, Task], ...]
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
     skipped: int = 0
+    unchecked: int = 0
     whole: "Suite | None" = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -289,19 +301,19 @@ class Suite:
 
     @property
     def left_out(self) -> str:
-        """Say how many items of the source are no tasks because they cannot be run; empty when all can."""
-        if not self.skipped:
-            return ""
-        return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
+        """Say how many items of the source are no tasks, and how many were never checked; empty for none."""
+        tasks = "task" if len(self.splits) == 1 else "tasks"
+        skipped = f"{len(self.splits)} {tasks} loaded, {self.skipped} skipped: `skillopt suite show`"
+        unchecked = f"{self.unchecked} with a solution that was never run: `skillopt suite check` first"
+        return "; ".join([skipped] * bool(self.skipped) + [unchecked] * bool(self.unchecked))
 
     @property
     def gamed_note(self) -> str:
         """Say of how many tasks the check runs the agent's code itself; empty where none does."""
-        found = sum(task.verifier.can_be_gamed for _, task in self.splits)
-        which = f"scores of {found} {'task' if found == 1 else 'tasks'} can be gamed"
-        return f"{which}: their checks run the agent's code in their own process; `run-agent` runs it apart" * bool(
-            found
-        )
+        found = [task for _, task in self.splits if task.verifier.can_be_gamed]
+        which = f"scores of {len(found)} {'task' if len(found) == 1 else 'tasks'} can be gamed"
+        apart = "; `run-agent` runs it apart" * any(task.environment is None for task in found)
+        return f"{which}: their checks run the agent's code in their own process{apart}" * bool(found)
 
     @property
     def fold_suites(self) -> "tuple[Suite, ...]":

@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["make_demo", "picture_text"]
+__all__ = ["draw_terminal", "make_demo", "picture_text"]
 
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent
 _WIDTH: Final = 120  # columns
@@ -25,7 +25,7 @@ _STYLES: Final = {
 }
 # Rich's own format names fonts on another host; a picture in a README may fetch nothing.
 _FORMAT: Final = """\
-<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="make demo in a terminal">
+<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="TITLE in a terminal">
 <style>
 .{unique_id}-matrix {{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px; \
 line-height: {line_height}px; }}
@@ -55,13 +55,13 @@ def make_demo(folder: Path) -> dict[str, str]:
     ended = subprocess.run(
         command, cwd=_CHECKOUT, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    return {"demo.svg": _drawn(_steady(ended.stdout, folder))}
+    return {"demo.svg": draw_terminal(_steady(ended.stdout, folder), "make demo", "demo")}
 
 
 def picture_text(picture: str) -> str:
     """Return back what the terminal in a picture shows, line by line."""
     rows = dict[str, str]()
-    for row, text in re.findall(r'<text class="demo-r\d+"[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', picture):
+    for row, text in re.findall(r'<text class="[a-z]+-r\d+"[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', picture):
         rows[row] = rows.get(row, "") + html.unescape(text).replace("\N{NO-BREAK SPACE}", " ")
     return "\n".join(line.rstrip() for line in rows.values())
 
@@ -73,7 +73,8 @@ def _steady(printed: str, folder: Path) -> list[str]:
     return ["$ make demo", *(re.sub(r"  \[\d+:\d\d, ", "  [", line) for line in named)]
 
 
-def _drawn(lines: Sequence[str]) -> str:
+def draw_terminal(lines: Sequence[str], title: str, name: str) -> str:
+    """Draw a terminal that shows these lines."""
     # With a height beside the width, rich asks neither the terminal nor the environment.
     console = Console(
         record=True,
@@ -87,4 +88,4 @@ def _drawn(lines: Sequence[str]) -> str:
     for line in lines:
         style = next((style for pattern, style in _STYLES.items() if re.match(pattern, line)), "")
         console.print(Text(line, style))
-    return console.export_svg(title="make demo", code_format=_FORMAT, unique_id="demo")
+    return console.export_svg(title=title, code_format=_FORMAT.replace("TITLE", title), unique_id=name)

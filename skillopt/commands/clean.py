@@ -17,6 +17,7 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.sandbox.venvs import venvs_folder
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import is_locked
@@ -36,7 +37,7 @@ from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["clean"]
 
-_RUNS, _BRANCHES = "runs", "branches"
+_RUNS, _BRANCHES, _CACHE = "runs", "branches", "cache"
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
 
@@ -66,6 +67,9 @@ def clean(
         ),
     ] = False,
     records: Annotated[bool, typer.Option("--records", help="Remove old recorded answers that no run needs.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Remove Python packages of tasks, which all projects share.")
+    ] = False,
     days: Annotated[
         int,
         typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
@@ -81,13 +85,13 @@ def clean(
     with a run that can go on.
     """
     root = Project.find(Path.cwd()).root
-    kinds = {kind for kind, named in ((_RUNS, runs), (_BRANCHES, branches)) if named}
+    kinds = {kind for kind, named in ((_RUNS, runs), (_BRANCHES, branches), (_CACHE, cache)) if named}
     if records and kinds:
         raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
     if records:
         _clean_records(root, days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    found = [one for one in (*_state(root), *_branches(root)) if one.kind in (kinds or {_RUNS, _BRANCHES})]
+    found = [one for one in (*_state(root), *_branches(root), *_cached()) if one.kind in (kinds or {one.kind})]
     remove = bool(kinds) and not dry_run and not all(one.kept for one in found)
     if remove:
         if not yes:
@@ -112,7 +116,7 @@ def _confirm(listed: str) -> None:
 def _listed(found: Sequence[_Removable], *, asked: bool) -> str:
     if not found:
         return "nothing to remove"
-    hint = [] if asked else ["nothing was removed; remove with --records, --runs or --branches"]
+    hint = [] if asked else ["nothing was removed; remove with --records, --runs, --branches or --cache"]
     return "\n".join([*map(_line, found), *hint])
 
 
@@ -162,12 +166,19 @@ def _state(root: Path) -> Iterator[_Removable]:
 
 _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
+    "oracles.jsonl": "which tasks have a solution that passes, without which `suite check` runs them again",
     "handoff": "tasks and prompts that are handed off, with answers that were not read yet",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
     "trigger-basis": "what descriptions were trained on, without which the next night trains them again",
     "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
 }
+
+
+def _cached() -> Iterator[_Removable]:
+    """List what tasks with an image have left in the user's cache, for all projects."""
+    if (folder := venvs_folder()).is_dir():
+        yield _Removable(_CACHE, str(folder), _size(folder), "Python packages of tasks, installed again when needed")
 
 
 def _branches(root: Path) -> Iterator[_Removable]:

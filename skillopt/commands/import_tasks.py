@@ -12,6 +12,7 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import interruptible, show
 from skillopt.errors import SuiteError, UsageError
+from skillopt.project import Project
 from skillopt.safety.plurals import count_noun
 from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
@@ -39,7 +40,7 @@ def import_tasks(
     What cannot be run is listed with its file, line and reason. An existing folder is never written to.
     """
     with interruptible():
-        reading = read_tasks(path, commands=True)
+        reading = read_tasks(path, commands=True, executor=Project.find(Path.cwd()).settings().executor)
         if not reading.tasks:
             raise SuiteError(_nothing(reading))
         folder = to or Path("suites") / task_id(reading.name, "tasks")

@@ -13,7 +13,7 @@ from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
-from skillopt.execution.oracle import OracleResult, check_oracles, has_oracle
+from skillopt.execution.oracle import check_oracles
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -27,6 +27,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_triggers
+from skillopt.suites.oracle_record import OracleResult, has_oracle
 from skillopt.suites.reading import Reading, Trigger
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
@@ -41,7 +42,8 @@ _MOST_LEAKS: Final = 12
 _LONGEST: Final = 100
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
-_PROGRAMS: Final = (_READS, _APART, _GAMED, _EXECUTES)
+_IN_IMAGE: Final = "run in the task's file system with the agent's code, as Harbor does, and can be gamed"
+_PROGRAMS: Final = (_READS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
 _STANDINGS: Final = {
     "never passes": "never passed under two texts or more: too hard, or the check is wrong",
     "fails so far": "failed each time under the one text that was run: what training works on",
@@ -129,7 +131,8 @@ def _oracle_lines(results: Sequence[OracleResult]) -> Iterator[str]:
         of = count_noun(len(results), "task")
         yield f"oracle: in {counting} of {of} that bring a solution it passes and doing nothing fails"
     for result in [each for each in results if not each.counts][:_MOST_TASKS]:
-        yield f"  {escape_terminal(f'{result.task}: {result.words}; leave the task out')}"
+        then = "mend that and run this again" if result.broken else "runs leave the task out until that is corrected"
+        yield f"  {escape_terminal(f'{result.task}: {result.words}; {then}')}"
 
 
 def _leak_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -203,7 +206,7 @@ def _checked(selection: Selection) -> dict[str, Any]:
     """Check a suite by what is recorded."""
     project = selection.project()
     target = project.target(selection)
-    suite = target.suite()
+    suite = target.suite(every=True)
     problem, rollouts = "", dict[str, list[Rollout]]()
     try:
         drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
@@ -231,9 +234,7 @@ def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> tuple[OracleRe
     tasks = [task for _, task in suite.splits if has_oracle(task)]
     if not tasks:
         return ()
-    return check_oracles(
-        tasks, state_folder(root) / "oracles.jsonl", lambda text: typer.echo(escape_terminal(text), err=True), sandbox
-    )
+    return check_oracles(tasks, state_folder(root), lambda text: typer.echo(escape_terminal(text), err=True), sandbox)
 
 
 def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -244,7 +245,8 @@ def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
             options = json.loads(spec.options)
             read = () if options.get("runs") else options.get("collect") or ()
             executed = executed_names(read, options["argv"], spec.files)
-            others = _READS if not options.get("runs") else _GAMED if spec.can_be_gamed else _APART
+            gamed = _GAMED if task.environment is None else _IN_IMAGE
+            others = _READS if not options.get("runs") else gamed if spec.can_be_gamed else _APART
             found[_EXECUTES if executed else others][task.id] = executed
     return found
 
@@ -263,7 +265,8 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
             "(`skillopt docs suite-format` lists the formats)"
         )
     path = target.suite_path or others[0]
-    return _contents(read_tasks(path), tuple(other for other in others if other != path))
+    reading = target.reading() if target.suite_path else read_tasks(path)
+    return _contents(reading, tuple(other for other in others if other != path))
 
 
 def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:

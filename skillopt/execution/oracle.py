@@ -1,11 +1,9 @@
 """The oracle of a task: its own solution must pass its check, and doing nothing must fail, before it says anything."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from skillopt.errors import InfrastructureError
 from skillopt.execution.drivers import shared_verifier
@@ -14,70 +12,29 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.image_root import ImageRoot, prepared
 from skillopt.sandbox.workspace import Workspace
-from skillopt.tasks import File, Task, digest_of
+from skillopt.suites.oracle_record import OracleResult, has_oracle, oracle_key, record_oracle, recorded_oracles
+from skillopt.tasks import File, Task
 
-__all__ = ["OracleResult", "check_oracles", "has_oracle", "run_oracle"]
+__all__ = ["check_oracles", "run_oracle"]
 
 _SOLUTION: Final = "solution/"
-_SCRIPT: Final = "solution/solve.sh"
 _IMAGE: Final = "image/"
 _LONGEST: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class OracleResult:
-    """What the check of a task said of its own solution, and of nothing done; `problem` where it could not say."""
-
-    task: str
-    solution_passes: bool = False
-    nothing_fails: bool = False
-    problem: str = ""
-    broken: bool = False
-
-    @property
-    def counts(self) -> bool:
-        """Tell whether scores of the task mean something."""
-        return self.solution_passes and self.nothing_fails
-
-    @property
-    def words(self) -> str:
-        """Say what is wrong with it."""
-        if self.counts:
-            return "its solution passes and doing nothing fails"
-        if self.solution_passes:
-            return "doing nothing passes"
-        return f"its solution does not pass: {self.problem}"
-
-
 def check_oracles(
-    tasks: Sequence[Task], record: Path, notice: Callable[[str], None], sandbox: SandboxChoice = "auto"
+    tasks: Sequence[Task], state: Path, notice: Callable[[str], None], sandbox: SandboxChoice = "auto"
 ) -> tuple[OracleResult, ...]:
-    """Run the oracles of the tasks that bring a solution, but for those whose result is in the file already."""
-    known = {key: OracleResult(**values) for key, values in _recorded(record)}
-    results = []
+    """Run the oracles of the tasks that bring a solution, but for those whose result is recorded already."""
+    known, results = recorded_oracles(state), []
     for task in filter(has_oracle, tasks):
-        key = digest_of(task.digest, sandbox)
+        key = oracle_key(task, sandbox)
         if key not in known:
             notice(f"oracle of {task.id}: its solution, then nothing")
             known[key] = run_oracle(task, sandbox)
-            if not known[key].broken:  # what broke may work the next time
-                with record.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([key, asdict(known[key])]) + "\n")
+            record_oracle(state, key, known[key])
         results.append(replace(known[key], task=task.id))
     return tuple(results)
-
-
-def _recorded(record: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read the results of before; a file that is damaged has none."""
-    with suppress(OSError, ValueError, TypeError):
-        for line in record.read_text(encoding="utf-8").splitlines():
-            key, values = json.loads(line)
-            yield str(key), dict(values)
-
-
-def has_oracle(task: Task) -> bool:
-    """Tell whether a task brings a solution."""
-    return task.environment is not None and any(file.path == _SCRIPT for file in task.verifier.files)
 
 
 def run_oracle(task: Task, sandbox: SandboxChoice = "auto", make: VerifierFactory = shared_verifier) -> OracleResult:

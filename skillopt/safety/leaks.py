@@ -23,7 +23,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -113,6 +113,7 @@ class ProtectedText:
 def index_protected_text(suite: Suite) -> ProtectedText:
     """Index the text of a suite that edits must not contain; of one fold as `train`, that of the suite in folds."""
     suite = suite.whole or suite
+    suite = replace(suite, splits=tuple((split, task.with_image_files) for split, task in suite.splits))
     step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()

@@ -4,12 +4,13 @@ A container belongs to a workspace and has its name, so that whoever scores the 
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.limits import rollout_limits
@@ -19,15 +20,19 @@ from skillopt.tasks import Environment, File, digest_of
 
 __all__ = [
     "ENGINE",
+    "ExecutorChoice",
     "agent_command",
-    "answers",
     "changed_in_container",
     "container_of",
     "end_agent",
+    "engine_trouble",
     "find_engine",
     "run_in_container",
     "started_container",
+    "trouble_of",
 ]
+
+ExecutorChoice = Literal["auto", "sandbox", "container"]
 
 ENGINE: Final = "SKILLOPT_ENGINE"
 """The variable that names the engine, or a word that is none, such as `none`."""
@@ -36,19 +41,35 @@ _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
 _BUILD_SECONDS: Final = 3_600.0
 _SECONDS: Final = 120.0
-_PASSED_ON: Final = ("DOCKER_HOST", "DOCKER_CONFIG", "CONTAINER_HOST", "XDG_RUNTIME_DIR", "HOME")
+_LONGEST: Final = "172800"
+"""Seconds after which a container ends that nobody is left to end: twice the longest limit of a task."""
+
+_PASSED_ON: Final = re.compile(r"(?:DOCKER|CONTAINERS?|XDG)_.*|HOME|.*_proxy", re.IGNORECASE)
 
 
 def find_engine() -> str:
     """Find an engine that answers: the one that SKILLOPT_ENGINE names, else docker or podman; empty for none."""
-    chosen = os.environ.get(ENGINE)
-    return next(filter(answers, [chosen] if chosen else _ENGINES), "")
+    return next((engine for engine in _engines() if not trouble_of(engine)), "")
+
+
+def engine_trouble() -> str:
+    """Say why there is no engine, and the next step."""
+    there = [f"{engine} does not answer: {trouble_of(engine)}" for engine in _engines() if shutil.which(engine)]
+    return f"{'; '.join(there)}; start it, or give this user its rights" if there else "install docker or podman"
 
 
 @lru_cache(maxsize=8)
-def answers(engine: str) -> bool:
-    """Tell whether an engine is there, runs, and lets this user in."""
-    return shutil.which(engine) is not None and _called(engine, ["info"], _SECONDS).status == 0
+def trouble_of(engine: str) -> str:
+    """Say why an engine cannot be used; empty for one that is there, runs, and lets this user in."""
+    if shutil.which(engine) is None:
+        return "it is not installed"
+    ended = _called(engine, ["info"], _SECONDS)
+    return (ended.stderr.strip() or f"status {ended.status}")[-200:] if ended.status else ""
+
+
+def _engines() -> Sequence[str]:
+    chosen = os.environ.get(ENGINE)
+    return (chosen,) if chosen else _ENGINES
 
 
 def container_of(workspace: str) -> str:
@@ -70,18 +91,19 @@ def started_container(workspace: str, environment: Environment, files: Iterable[
     network = [] if environment.network else ["--network", "none"]
     try:
         begun = ["run", "--detach", "--init", "--name", name, *bounds, *network, "--entrypoint", "sleep"]
-        _expect([*begun, image, "infinity"], "start the container")
+        _expect([*begun, image, _LONGEST], "start the container")
         yield found.stdout.strip()
     finally:
-        _called(_engine(), ["rm", "--force", name], _SECONDS)
+        _called(_engine(), ["rm", "--force", name], _SECONDS, whatever=True)
 
 
 def run_in_container(
     name: str, argv: Sequence[str], seconds: float, environment: Environment, given: Mapping[str, str]
 ) -> ProcessResult:
     """Run a program in a container, folders of ours copied to their places before and back afterwards."""
+    if given:
+        _expect(["exec", name, "rm", "-rf", *given], "empty folders in the container")
     for place, folder in given.items():
-        _expect(["exec", name, "rm", "-rf", place], "empty a folder in the container")
         _expect(["cp", f"{folder}/.", f"{name}:{place}"], "copy a folder into the container")
     ended = _called(_engine(), ["exec", "--workdir", environment.workdir, name, *argv], seconds)
     if ended.timed_out:
@@ -95,10 +117,7 @@ def run_in_container(
 def agent_command(
     workspace: str, argv: Sequence[str], environment: Environment, home: str, start: str, names: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Give the command line that runs an agent of the image in a container, and what the engine itself needs.
-
-    Its home and the folder it starts in are copied there. Of its variables only the names are in the command line.
-    """
+    """Copy an agent's home and folder into a container; give the command line to run it, and the engine's variables."""
     name = container_of(workspace)
     for folder, place in ((home, home), (start, environment.workdir)):
         _expect(["exec", name, "mkdir", "-p", place], "make a folder in the container")
@@ -117,16 +136,15 @@ def end_agent(workspace: str, home: str) -> None:
 def changed_in_container(workspace: str) -> list[str]:
     """List the files that differ from those of the image, as paths from its root."""
     ended = _expect(["diff", container_of(workspace)], "list what changed in the container")
-    found = sorted(line[2:].lstrip("/") for line in ended.stdout.splitlines() if line[1:2] == " ")
+    # Of a folder at the top that is changed, the engine itself writes files such as /etc/hosts.
+    found = sorted(line[3:] for line in ended.stdout.splitlines() if re.match(r"[AD] /|C /.+/", line))
     return [path for path in found if not any(other.startswith(f"{path}/") for other in found)]
 
 
 def _engine() -> str:
     if not find_engine():
         kind = FailureKind.MISSING_PROGRAM
-        raise ProviderError(
-            kind, f"{kind}: expected docker or podman that answers, found none; start it, or give this user its rights"
-        )
+        raise ProviderError(kind, f"{kind}: expected docker or podman that answers, found none; {engine_trouble()}")
     return find_engine()
 
 
@@ -141,9 +159,9 @@ def _expect(arguments: Sequence[str], what: str, seconds: float = _SECONDS) -> P
     return ended
 
 
-def _called(engine: str, arguments: Sequence[str], seconds: float) -> ProcessResult:
-    return run_process([engine, *arguments], "/", _for_engine(), seconds)
+def _called(engine: str, arguments: Sequence[str], seconds: float, *, whatever: bool = False) -> ProcessResult:
+    return run_process([engine, *arguments], "/", _for_engine(), seconds, whatever=whatever)
 
 
 def _for_engine() -> dict[str, str]:
-    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}

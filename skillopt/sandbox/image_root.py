@@ -5,7 +5,7 @@ Inside, `/usr`, `/etc` and the like are this machine's, read-only; everything el
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -99,13 +99,13 @@ class ImageRoot:
 @contextmanager
 def prepared(folder: str, environment: Environment | None, files: Iterable[File], box: Sandbox) -> Iterator[str]:
     """Make a workspace the root that an environment asks for, until the rollout ends; give the digest of its image."""
-    with ExitStack() as opened:
-        digest = ""
-        if environment is not None and environment.container:
-            digest = opened.enter_context(started_container(folder, environment, files))
-        elif environment is not None:
-            _lay_out(folder, environment, box)
-        yield digest
+    if environment is not None and environment.container:
+        with started_container(folder, environment, files) as digest:
+            yield digest
+        return
+    if environment is not None:
+        _lay_out(folder, environment, box)
+    yield ""
 
 
 def _lay_out(folder: str, environment: Environment, box: Sandbox) -> None:

@@ -60,7 +60,7 @@ def shell_problem(path: str, text: str) -> str:
     return f"{path}: expected a script that {shell} can read, found: {found}" if result.status else ""
 
 
-def run_process(
+def run_process(  # noqa: PLR0913 - the last three are seldom given
     argv: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
@@ -68,8 +68,9 @@ def run_process(
     *,
     output_limit: int = 1_000_000,
     limits: Limits | None = None,
+    whatever: bool = False,
 ) -> ProcessResult:
-    """Run a program without input in its own process group, and end the whole group with it."""
+    """Run a program without input in its own process group, which ends with it; `whatever` was stopped before."""
     with Workspace.create() as private:
         minimal = {
             "PATH": os.environ.get("PATH", os.defpath),
@@ -94,7 +95,7 @@ def run_process(
             _bound(process.pid, limits)
         watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
         with process:
-            return _follow(process, timeout, output_limit, watch)
+            return _follow(process, timeout, output_limit, watch, threading.Event() if whatever else _abandoned)
 
 
 def _bound(number: int, limits: Limits) -> None:
@@ -128,7 +129,7 @@ class _Capture:
 
 
 def _follow(
-    process: "subprocess.Popen[bytes]", timeout: float, output_limit: int, watch: Watch | None
+    process: "subprocess.Popen[bytes]", timeout: float, output_limit: int, watch: Watch | None, stop: threading.Event
 ) -> ProcessResult:
     out, err = _Capture(output_limit), _Capture(output_limit)
     deadline = time.monotonic() + timeout
@@ -139,7 +140,7 @@ def _follow(
                 if stream is not None:
                     selector.register(stream, selectors.EVENT_READ, capture)
             while process.poll() is None and not exceeded and time.monotonic() < deadline:
-                if _abandoned.is_set():
+                if stop.is_set():
                     deadline = time.monotonic()
                 _wait_a_little(process, selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
                 exceeded = watch.exceeded(process.pid) if watch else ""

@@ -7,22 +7,26 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from filelock import FileLock
+
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.processes import ProcessResult, run_process
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import digest_of
 
-__all__ = ["base_of", "provide_packages"]
+__all__ = ["base_of", "provide_packages", "venvs_folder"]
 
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
+_MOST_BYTES: Final = 10 << 30
+_DAY, _LONGEST_IDLE = 86_400.0, 30 * 86_400.0
 _PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
 
 
@@ -30,15 +34,34 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
     """Return the folder of a virtual environment that has these packages, made now where there is none."""
     program = _interpreter(python)
     key = digest_of(os.path.realpath(program), *sorted(packages))[:24]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
+    cache = venvs_folder()
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / key
     if not (place / _DONE).exists():
-        with _alone(cache / f"{key}.lock"):
+        with FileLock(cache / f"{key}.lock"):
             if not (place / _DONE).exists():
                 shutil.rmtree(place, ignore_errors=True)
                 _make(place, program, packages)
+                _forget(cache)
+    os.utime(place / _DONE)
     return str(place)
+
+
+def venvs_folder() -> Path:
+    """Return the folder of virtual environments in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
+
+
+def _forget(cache: Path) -> None:
+    """Remove what was not used for 30 days, and above 10 GiB what was not used for the longest time, or for a day."""
+    used = {place: place.stat().st_mtime for place in cache.glob(f"*/{_DONE}")}
+    left = _MOST_BYTES
+    for done in sorted(used, key=used.__getitem__, reverse=True):
+        left -= int(done.read_text(encoding="ascii") or 0)
+        idle = time.time() - used[done]
+        if idle > _LONGEST_IDLE or (left < 0 and idle > _DAY):
+            done.unlink()  # first, so that whoever comes meanwhile makes it anew
+            shutil.rmtree(done.parent, ignore_errors=True)
 
 
 def base_of(venv: str) -> str:
@@ -58,7 +81,7 @@ def _make(place: Path, program: str, packages: Sequence[str]) -> None:
                 built = box.wrap_build([*pip, "--no-cache-dir", *packages], home.path, str(place), base_of(str(place)))
                 ended = _run(built, home.path)
         _expect(ended, f"install {', '.join(packages)}")
-    (place / _DONE).touch()
+    (place / _DONE).write_text(str(folder_size(str(place), on_disk=True)), encoding="ascii")
 
 
 def _run(argv: Sequence[str], home: str = "") -> ProcessResult:
@@ -81,13 +104,3 @@ def _interpreter(python: str) -> str:
         if found and run_process([found, "-c", ""], "/", {}, _SECONDS).status == 0:
             return found
     return os.path.realpath(sys.executable)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, so that none makes the same environment meanwhile."""
-    import fcntl  # noqa: PLC0415 - not on Windows, which has no sandbox either
-
-    with path.open("w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

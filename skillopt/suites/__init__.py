@@ -4,15 +4,17 @@ Scoring a rollout of a task is in verifiers.
 """
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SuiteError
+from skillopt.sandbox.containers import ExecutorChoice
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading, Skipped
+from skillopt.suites.reading import Reading
 from skillopt.tasks import Suite, Task
 
 __all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]
@@ -24,13 +26,13 @@ _UNKNOWN: Final = (
 )
 
 
-def load_suite(path: Path | str) -> Suite:
+def load_suite(path: Path | str, executor: ExecutorChoice = "auto") -> Suite:
     """Read a suite from a folder or a file; what cannot be run is left out and counted.
 
     Raises:
         SuiteError: There is none, or no task of it can be run.
     """
-    return plan_suite(read_tasks(path))
+    return plan_suite(read_tasks(path, executor=executor))
 
 
 def plan_suite(reading: Reading) -> Suite:
@@ -44,14 +46,14 @@ def plan_suite(reading: Reading) -> Suite:
         if len(given) == len(tasks)
         else plan_splits(tasks, reading.shares).suite(reading.name, tasks)
     )
-    return replace(suite, skipped=len(reading.skipped))
+    return replace(suite, skipped=len(reading.skipped), unchecked=reading.unchecked)
 
 
-def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
+def read_tasks(path: Path | str, *, commands: bool = False, executor: ExecutorChoice = "auto") -> Reading:
     """Read the tasks of a folder or a file, with what cannot be run and why."""
     path = Path(path)
     try:
-        return _read(path, commands=commands)
+        return _read(path, executor, commands=commands)
     # Suites come from anywhere, and many readers of many formats meet what nobody thought of: a folder where a file is
     # expected, a number too large, a value nested too deep. For a person each is a wrong suite, never a traceback.
     except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
@@ -60,7 +62,7 @@ def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
         ) from error
 
 
-def _read(path: Path, *, commands: bool) -> Reading:
+def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
     if not path.exists():
         raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
     found = recognise(path)
@@ -68,17 +70,18 @@ def _read(path: Path, *, commands: bool) -> Reading:
         raise SuiteError(f"{path}:1: {_UNKNOWN}")
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
-    reading = cast("Reading", getattr(import_module(module), function)(file))  # the table names only readers
-    reading = replace(reading, format=name)
-    return reading if commands or TASK_FORMATS[name].commands else _without_commands(reading)
+    given = (file, executor) if name == "harbor" else (file,)
+    reading = cast("Reading", getattr(import_module(module), function)(*given))  # the table names only readers
+    reading = replace(reading, format=name).leave_out(partial(_elsewhere, executor))
+    return reading if commands or TASK_FORMATS[name].commands else reading.leave_out(partial(_unread, reading))
 
 
-def _without_commands(reading: Reading) -> Reading:
-    """Skip the tasks whose checks run a script of the suite: it would run unread."""
-    bringing = {task.id: task for _, task in reading.tasks if brings_command(task)}
-    skipped = [_skipped(reading, task) for task in bringing.values()]
-    kept = tuple((split, task) for split, task in reading.tasks if task.id not in bringing)
-    return replace(reading, tasks=kept, skipped=(*reading.skipped, *skipped))
+def _elsewhere(executor: ExecutorChoice, task: Task) -> str:
+    """Say why a task cannot run where the setting `executor` wants it; empty where it can."""
+    if task.environment is None or executor == "auto" or (executor == "container") == bool(task.environment.container):
+        return ""
+    where = task.environment.container or "the sandbox"
+    return f"it was imported for {where}; expected executor 'auto', found {executor!r}; change it, or import it again"
 
 
 def brings_command(task: Task) -> bool:
@@ -86,14 +89,16 @@ def brings_command(task: Task) -> bool:
     return any(part.kind == "command" for part in task.verifier.parts)
 
 
-def _skipped(reading: Reading, task: Task) -> Skipped:
-    path, line = reading.places.get(task.id, (reading.path, 1))
+def _unread(reading: Reading, task: Task) -> str:
+    """Say that the check of a task would run a script of the suite unread; empty where it runs none."""
+    if not brings_command(task):
+        return ""
+    path, _ = reading.places.get(task.id, (reading.path, 1))
     found = ", ".join(Path(file.path).name for file in task.verifier.files) or "a command"
-    reason = (
+    return (
         f"its check runs a script of the suite ({one_line(found)}); read it, then take the task over with "
         f"`skillopt import {path}`"
     )
-    return Skipped(path, line, task.id, reason)
 
 
 def _in_words(error: Exception) -> str:

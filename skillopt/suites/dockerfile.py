@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 from posixpath import basename, join, normpath
 from typing import Final
 
@@ -18,7 +19,7 @@ __all__ = ["Image", "python_packages", "read_dockerfile", "test_tools"]
 _PYTHONS: Final = {"24.04": "3.12", "24-04": "3.12", "22.04": "3.10", "22-04": "3.10", "bookworm": "3.11"}
 _BASE: Final = re.compile(r"(?:.*/)?(python|ubuntu|debian|t-bench/[\w-]+)(?:[-:@].*)?", re.IGNORECASE)
 _IGNORED: Final = frozenset(
-    {"CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "MAINTAINER", "VOLUME", "STOPSIGNAL", "HEALTHCHECK"}
+    {"CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "MAINTAINER", "VOLUME", "STOPSIGNAL", "HEALTHCHECK", "USER"}
 )
 _SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib64", "etc", "proc", "sys", "dev", "boot")
 _FOLDERS: Final = frozenset({"/", "/root", "/tmp", "/home", "/opt", "/srv", "/mnt"})  # noqa: S108 - the image's own
@@ -31,23 +32,24 @@ _FETCHES: Final = re.compile(
     r"|uv (?:sync|tool|venv|python|init|add|run)|download|systemctl|service|docker)\b"
 )
 _FILE_TOOLS: Final = frozenset({"mkdir", "chmod", "touch", "cp", "mv", "rm", "ln", "tar", "unzip", "gzip", "gunzip"})
-_FOR_NOTHING: Final = re.compile(r"true|:|set|export|id|chown|locale-gen|ldconfig|(?:user|group)add|add(?:user|group)")
+_FOR_NOTHING: Final = re.compile(
+    r"(?:true|:|set|export|id|chown|locale-gen|ldconfig|(?:user|group)add|add(?:user|group)|python[\d.]* -m venv) .*"
+    r"|\S+ (?:--version|-version|-V)(?: .*)?|.*/var/lib/apt.*|echo source.*|ln (?:.* )?(?:/usr/|python)\S* /usr/\S*"
+)
+"""Commands that ask, clean up, or make what the sandbox has or does not need."""
+
 _PLAIN: Final = re.compile(r"[\w./*?+=:@%,{}~\[\]-]+")
-_ASKS_ONLY: Final = frozenset({"--version", "-version", "-V"})
 _PIP: Final = re.compile(r"(?:\S*/)?(?:uv )?(?:python[\d.]* -m )?pip[\d.]*")
 _PIP_ELSEWHERE: Final = re.compile(
     r"-[eifct]|--(?:editable|(?:extra-)?index-url|find-links|constraint|target|prefix|root)\b.*"
 )
-_PIP_COUNTED: Final = frozenset({"--retries", "--timeout", "--default-timeout", "--progress-bar"})
-"""Options of pip that a value follows, and that change nothing of what is installed."""
-
+_PIP_COUNTED: Final = frozenset({"--retries", "--timeout", "--default-timeout", "--progress-bar"})  # a value follows
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*(?:[<>=!~]=?|===)\s*[\w.*+!,<>=~ -]+)?")
 _UVX: Final = re.compile(r"\buvx\b|\buv\s+(?:run|add|tool)\b")
-_MAKES_VENV: Final = re.compile(r"python[\d.]* -m venv ")
 _UV_SCRIPT: Final = re.compile(r"curl [^|&;]*astral\.sh/uv[^|&;]*\|[^|&;]*")
 _UV_IMAGE: Final = re.compile(r"--from[ =]ghcr\.io/astral-sh/uv\S* /uv ")
-_OPERATORS: Final = frozenset({"&&", "||", ";", "|", "&", "\n"})
+_JOINS: Final = re.compile(r"[&|;]+")
 
 
 @dataclass(slots=True)
@@ -96,10 +98,8 @@ def _take(image: Image, word: str, rest: str, body: str, folder: Folder) -> str:
             return _base(image, rest)
         case "WORKDIR":
             image.workdir = normpath(join(image.workdir, _expanded(rest.strip("\"' "), image)))
-        case "ENV":
-            image.variables.update(_variables(rest, image))
-        case "ARG" | "USER":
-            image.variables.update(_variables(rest, image) if word == "ARG" and "=" in rest else {})
+        case "ENV" | "ARG":
+            image.variables.update(_variables(rest, image) if word == "ENV" or "=" in rest else {})
         case "COPY" | "ADD":
             return _copy(image, rest, folder) if not body else "it writes a file of its own"
         case "RUN":
@@ -110,8 +110,7 @@ def _take(image: Image, word: str, rest: str, body: str, folder: Folder) -> str:
 
 
 def _base(image: Image, rest: str) -> str:
-    words = [each for each in rest.split() if not each.startswith("--")]
-    name = words[0] if words else ""
+    name = next((each for each in rest.split() if not each.startswith("--")), "")
     if image.base:
         return "it has several stages"
     image.base = name
@@ -198,29 +197,17 @@ def _command(image: Image, words: Sequence[str], folder: Folder) -> bool:
     """Take a command of a RUN; tell whether it was one that is known."""
     line, name = " ".join(words), basename(words[0])
     if name in ("apt-get", "apt"):
-        _take_packages(image, words)
+        if "install" in words:
+            asked = (word for word in words[words.index("install") + 1 :] if not word.startswith("-"))
+            for kept, names in zip((image.found, image.packages, image.missing), find_packages(asked), strict=True):
+                kept.extend(names)
         return True
     if (pip := _PIP.match(line)) and line[pip.end() :].split()[:1] == ["install"]:
-        asked = python_packages(words[words.index("install") + 1 :], folder)
-        image.packages += asked or []
-        return asked is not None
-    return bool(_FOR_NOTHING.fullmatch(name)) or _changes_nothing(name, words) or _file_tool(image, name, words)
-
-
-def _take_packages(image: Image, words: Sequence[str]) -> None:
-    if "install" in words:
-        found = find_packages([word for word in words[words.index("install") + 1 :] if not word.startswith("-")])
-        image.found += found.found
-        image.packages += found.python
-        image.missing += found.missing
-
-
-def _changes_nothing(name: str, words: Sequence[str]) -> bool:
-    """Tell whether a command only asks, cleans up, links what the sandbox links, or installs skills for agents."""
-    line = " ".join(words)
-    asks = bool(_ASKS_ONLY.intersection(words[1:2])) or "/var/lib/apt" in line or line.startswith("echo source")
-    links = name == "ln" and words[-2].startswith(("/usr/", "python")) and words[-1].startswith("/usr/")
-    return asks or links or bool(_MAKES_VENV.match(line) or _OF_AGENTS.search(f"{words[-1]}/"))
+        wanted = python_packages(words[words.index("install") + 1 :], folder)
+        image.packages += wanted or []
+        return wanted is not None
+    needless = _FOR_NOTHING.fullmatch(f"{name} {line.partition(' ')[2]}") or _OF_AGENTS.search(f"{words[-1]}/")
+    return needless is not None or _file_tool(image, name, words)
 
 
 def _file_tool(image: Image, name: str, words: Sequence[str]) -> bool:
@@ -233,19 +220,12 @@ def _file_tool(image: Image, name: str, words: Sequence[str]) -> bool:
     return True
 
 
-def _commands(text: str) -> list[list[str]]:
+def _commands(text: str) -> Iterator[list[str]]:
     """Split a script into its commands, as lists of words; raise ValueError where quotes are left open."""
-    commands: list[list[str]] = [[]]
     for line in re.sub(r"\\\n", " ", text).splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars="&|;")
         lexer.whitespace_split, lexer.commenters = True, "#"
-        for word in lexer:
-            if word in _OPERATORS:
-                commands.append([])
-            else:
-                commands[-1].append(word)
-        commands.append([])
-    return [command for command in commands if command]
+        yield from (list(words) for joins, words in groupby(lexer, _JOINS.fullmatch) if not joins)
 
 
 def python_packages(words: Sequence[str], folder: Folder) -> list[str] | None:
@@ -294,20 +274,20 @@ def _steps(text: str) -> Iterator[tuple[int, str, str, str]]:
     """Yield the instructions with their lines, what follows, and the body of a here-document."""
     step, first = "", 0
     lines = iter(enumerate(text.splitlines(), 1))
-    for number, line in lines:
-        if not line.strip() or line.lstrip().startswith("#"):
+    for number, line in ((number, line.strip()) for number, line in lines):
+        if not line or line.startswith("#"):
             continue
         first = first if step else number
-        step += line.strip().removesuffix("\\") + " "
-        if line.rstrip().endswith("\\"):
+        step += line.removesuffix("\\") + " "
+        if line.endswith("\\"):
             continue
         word, _, rest = step.strip().partition(" ")
-        marker = re.search(r"<<-?\s*[\"']?(\w+)", rest)
-        body: list[str] = []
-        if marker:
-            for _, inner in lines:
-                body.append(inner)
-                if inner.strip() == marker[1]:
-                    break
-        yield first, word.upper(), rest.strip(), "\n".join(body)
+        yield first, word.upper(), rest.strip(), "\n".join(_here(rest, lines))
         step = ""
+
+
+def _here(rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
+    marker = re.search(r"<<-?\s*[\"']?(\w+)", rest)
+    if marker is None:
+        return []
+    return [*(text for _, text in takewhile(lambda line: line[1].strip() != marker[1], lines)), marker[1]]

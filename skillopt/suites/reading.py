@@ -1,6 +1,6 @@
 """What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -87,6 +87,16 @@ class Reading:
     triggers: tuple[Trigger, ...] = ()
     shares: Mapping[Split, float] | None = None
     places: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
+    unchecked: int = 0
+
+    def leave_out(self, why: Callable[[Task], str]) -> "Reading":
+        """Skip each task for which there is a reason."""
+        reasons = {task.id: why(task) for _, task in self.tasks}
+        skipped = (
+            Skipped(*self.places.get(name, (self.path, 1)), name, reason) for name, reason in reasons.items() if reason
+        )
+        kept = tuple((split, task) for split, task in self.tasks if not reasons[task.id])
+        return replace(self, tasks=kept, skipped=(*self.skipped, *skipped))
 
 
 @dataclass(slots=True)

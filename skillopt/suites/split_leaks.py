@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -22,6 +23,8 @@ _QUOTE: Final = 8
 """Words of an answer in a row that make a quote."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
+
+_Run = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,46 +46,56 @@ def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
 def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
     folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
     for split, task in suite.splits:
-        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
+        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task.with_image_files
 
 
-def wording(task: Task) -> set[tuple[str, ...]]:
-    """Return the runs of words that a task is shown with, its files included."""
-    return _runs(_words(_shown(task)), _RUN)
+def wording(*texts: str) -> set[_Run]:
+    """Return the runs of words of texts."""
+    return _runs(texts, _RUN)
 
 
-def likeness(first: set[tuple[str, ...]], second: set[tuple[str, ...]]) -> float:
-    """Return the share of two tasks' wordings that they have in common; 0 for those too short to compare."""
+def likeness(first: set[_Run], second: set[_Run]) -> float:
+    """Return the share of two wordings that is the same; 0 for those too short to compare."""
     return len(first & second) / len(first | second) if min(len(first), len(second)) >= _LEAST_RUNS else 0.0
 
 
 def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
-    runs = {task.id: wording(task) for _, task in placed}
+    """Find tasks whose prompts are alike, and whose files are too, but for those that both have."""
+    texts = {text for _, task in placed for text in (task.prompt, *(file.text for file in task.files))}
+    wordings = {text: wording(text) for text in texts}
     for (part, one), (other_part, other) in combinations(placed, 2):
-        first, second = runs[one.id], runs[other.id]
         if part == other_part:
             continue
-        alike = likeness(first, second)
-        if alike >= _ALIKE:
-            reason = f"{alike:.0%} of their wording is the same"
+        alike = 1.0 if one.prompt == other.prompt else likeness(wordings[one.prompt], wordings[other.prompt])
+        if alike < _ALIKE:
+            continue
+        first, second = ({file.text for file in task.files} for task in (one, other))
+        data = [set[_Run]().union(*(wordings[text] for text in own)) for own in (first - second, second - first)]
+        if not all(data) or likeness(*data) >= _ALIKE:
+            reason = f"{alike:.0%} of the wording of their prompts is the same"
             yield SplitLeak(one.id, other.id, (part, other_part), reason)
 
 
 def _told(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
-    """Find long answers of one task in the prompt or the files of itself or of another split's."""
-    shown = {task.id: _runs(_words(_shown(task)), _QUOTE) for _, task in placed}
+    """Find long answers in the prompt or the files of their own task, or of one of another split.
+
+    Files that several tasks have are their material, from which an answer may quote.
+    """
+    uses = Counter(text for _, task in placed for text in {file.text for file in task.files})
+    own, shown = {}, {}
+    for _, task in placed:
+        texts = [file.text for file in task.files]
+        own[task.id] = _runs([task.prompt, *(text for text in texts if uses[text] == 1)], _QUOTE)
+        shown[task.id] = own[task.id] | _runs((text for text in texts if uses[text] > 1), _QUOTE)
     for part, task in placed:
-        answer = set[tuple[str, ...]]().union(*(_runs(_words(text), _QUOTE) for text in _answers(task)))
+        answer = _runs(_answers(task), _QUOTE)
+        if answer & own[task.id]:
+            reason = f"{_QUOTE} words or more of the answer stand in its own prompt or its files"
+            yield SplitLeak(task.id, task.id, (part, part), reason)
         for other_part, other in placed:
-            own = other.id == task.id
-            if answer & shown[other.id] and (own or (other_part != part and not answer & shown[task.id])):
-                where = "its own prompt" if own else "the prompt"
-                reason = f"{_QUOTE} words or more of the answer stand in {where} or its files"
+            if other_part != part and answer & shown[other.id] and not answer & shown[task.id]:
+                reason = f"{_QUOTE} words or more of the answer stand in the prompt or its files"
                 yield SplitLeak(other.id, task.id, (other_part, part), reason)
-
-
-def _shown(task: Task) -> str:
-    return "\n".join((task.prompt, *(file.text for file in task.files)))
 
 
 def _answers(task: Task) -> Iterator[str]:
@@ -95,9 +108,9 @@ def _answers(task: Task) -> Iterator[str]:
             yield from (str(value) for value in options.values() if isinstance(value, str))
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
-def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+def _runs(texts: Iterable[str], length: int) -> set[_Run]:
+    found = set[_Run]()
+    for text in texts:
+        words = _WORD.findall(text.casefold())
+        found.update(tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+    return found

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["FoundPackages", "find_packages"]
+__all__ = ["find_packages"]
 
 _STATUS: Final = Path("/var/lib/dpkg/status")
 _NO_PART: Final = frozenset(
@@ -41,27 +40,18 @@ _PROGRAMS: Final = {
 _PYTHON_NAMES: Final = {"yaml": "pyyaml", "pil": "pillow", "sklearn": "scikit-learn", "bs4": "beautifulsoup4"}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPackages:
-    """What is on this machine, what pip can give, and what is missing."""
-
-    found: list[str]
-    python: list[str]
-    missing: list[str]
-
-
-def find_packages(names: Sequence[str]) -> FoundPackages:
-    """Sort packages by whether this machine has them."""
-    told = FoundPackages([], [], [])
+def find_packages(names: Iterable[str]) -> tuple[list[str], list[str], list[str]]:
+    """Sort packages: what is on this machine, what pip can give, and what is missing."""
+    found, python, missing = list[str](), list[str](), list[str]()
     for name in (re.split(r"[=:/]", each)[0] for each in names):
         if name in _NO_PART or name in _installed() or shutil.which(_PROGRAMS.get(name, name)):
-            told.found.append(name)
+            found.append(name)
         elif name.startswith("python3-"):
             plain = name.removeprefix("python3-")
-            told.python.append(_PYTHON_NAMES.get(plain, plain))
+            python.append(_PYTHON_NAMES.get(plain, plain))
         elif not re.fullmatch(r"python3?(\.\d+)?(-\w+)?", name):
-            told.missing.append(name)
-    return told
+            missing.append(name)
+    return found, python, missing
 
 
 @lru_cache(maxsize=1)

@@ -114,6 +114,11 @@ class AgentCommand:
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
 
     def _run_in_container(self, root: ImageRoot, home: AgentHome, seconds: float) -> ClientRun:
+        if self.url and not root.environment.network:
+            raise InfrastructureError(
+                f"expected a network in the task's container, by which {self.client} reaches {self.url}, found none; "
+                "set `allow_internet = true` in task.toml, or executor = 'sandbox'"
+            )
         wrapped, own = agent_command(root.folder, self.argv, root.environment, home.path, root.start, self.env)
         run = self._run(home, root.folder, seconds, wrapped, {**self.env, **own})
         if not run.interrupted:

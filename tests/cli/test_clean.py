@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands import clean as command
+from skillopt.sandbox.venvs import provide_packages
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def kinds(folder: Path, *options: str) -> set[str]:
@@ -116,3 +123,13 @@ def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained
     for line in sorted(shown, key=lambda one: "--records" not in one):  # old answers first, while there are some
         assert skillopt(folder, *line.split()).returncode == 0
     assert skillopt(folder, "clean").stdout == "nothing to remove\n"
+
+
+def test_python_packages_of_tasks_are_listed_and_removed_for_all_projects(cache: Path, tmp_path: Path) -> None:
+    folder, venv = make_project(tmp_path / "project"), Path(provide_packages(()))
+    listed = skillopt(folder, "clean").stdout
+    removed = skillopt(folder, "clean", "--cache", "--yes")
+    assert removed.returncode == 0, removed.stderr
+    assert venv.parent == cache / "skillopt" / "venvs"
+    assert f"cache       {venv.parent}, " in listed
+    assert not venv.parent.exists()

@@ -4,7 +4,7 @@
 echo "$*" >> "$HOME/engine.log"
 for word in "$@"; do case $word in skillopt-*) box=$HOME/containers/${word%%:*} ;; esac; done
 case "$1 $2" in
-"info "*) [ ! -e "$HOME/engine-is-down" ] ;;
+"info "*) if [ -e "$HOME/engine-is-down" ]; then echo "permission denied at docker.sock" >&2; exit 1; fi ;;
 "image inspect") [ -e "$HOME/image" ] && echo sha256:feed ;;
 "build "*) if [ -e "$HOME/no-such-image" ]; then echo "manifest unknown" >&2; exit 1; fi; touch "$HOME/image" ;;
 "run "*) while [ "$1" != --name ]; do shift; done; mkdir -p "$HOME/containers/$2" ;;
@@ -15,7 +15,7 @@ case "$1 $2" in
   *) mkdir -p "$box/${3#*:}"; cp -r "$2" "$box/${3#*:}" ;; esac ;;
 "exec "*)
   case $* in
-  *"rm -rf"*) rm -rf "$box/$5" ;;
+  *"rm -rf"*) shift 4; for place; do rm -rf "$box/$place"; done ;;
   *solve.sh) touch "$box/solved" ;;
   *agent.sh) touch "$box/solved"; cat > /dev/null; echo Done. ;;
   *test.sh)

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.sandbox.containers import find_engine
+from skillopt.sandbox.containers import ExecutorChoice, engine_trouble, find_engine
 from skillopt.suites.checks import TaskCheck, verifier_of
 from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.suites.foreign_files import (
@@ -57,8 +57,8 @@ class HarborTask(ForeignEntry):
     environment: _Environment = _Environment()
 
 
-def read_harbor(path: Path) -> Reading:
-    """Read a folder of task folders, or one task by its file."""
+def read_harbor(path: Path, executor: ExecutorChoice = "auto") -> Reading:
+    """Read a folder of task folders, or one task by its file; in containers all, or those that need one."""
     places = [path.parent] if path.is_file() else sorted(file.parent for file in path.rglob(_TASK))
     if not places:
         raise SuiteError(f"{path}:1: expected folders with {_TASK}, found none; add one")
@@ -66,7 +66,7 @@ def read_harbor(path: Path) -> Reading:
     for place in places:
         found.path = place / _TASK
         try:
-            found.add(_task(place), 1)
+            found.add(_task(place, executor), 1)
         except SuiteError as error:
             found.skip(place.resolve().name, 1, str(error))
     found.path = path
@@ -74,7 +74,7 @@ def read_harbor(path: Path) -> Reading:
     return found.reading("harbor", folder.parent.name if folder.name == "evals" else folder.name)
 
 
-def _task(place: Path) -> Task:
+def _task(place: Path, executor: ExecutorChoice) -> Task:
     folder = Folder(repository_of(place), place)
     try:
         entry = read_entry(HarborTask, tomllib.loads(folder.text(_TASK)))
@@ -83,9 +83,7 @@ def _task(place: Path) -> Task:
     for compose in sorted((place / "environment").glob("*compose*.y*ml")):
         services = _SERVICES.findall(folder.text(f"environment/{compose.name}"))
         if len(services) > 1:
-            raise SuiteError(
-                f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)}), which is not done"
-            )
+            raise SuiteError(f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)})")
     if not folder.exists("environment/Dockerfile"):
         raise SuiteError("expected environment/Dockerfile, found none; add it, or name the image in one")
     tests = _reference(folder, "tests")
@@ -93,7 +91,10 @@ def _task(place: Path) -> Task:
         raise SuiteError("expected tests/test.sh, found none; add it")
     solution = _reference(folder, "solution") if folder.exists(_SOLUTION) else []
     image = read_dockerfile(folder)
-    environment = _environment(folder, image, entry, solved=bool(solution))
+    if executor == "container":
+        image.needs.insert(0, "executor = 'container'")
+    engine = find_engine() if executor != "sandbox" and (image.needs or image.missing) else ""
+    environment = _environment(folder, image, entry, engine=engine, solved=bool(solution))
     placed = [*tests, *solution]
     if environment.container:
         placed += _reference(folder, "environment")
@@ -110,48 +111,32 @@ def _task(place: Path) -> Task:
     return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, limit, environment=environment)
 
 
-def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: bool) -> Environment:
+def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str, solved: bool) -> Environment:
     """Say where the task is done; raise where that is a container, and there is no engine for it."""
     why = list(image.needs)
     if image.missing:
         found = f"found {', '.join(dict.fromkeys(image.found))}; " if image.found else ""
         missing = ", ".join(dict.fromkeys(image.missing))
         listed = f"environment/Dockerfile:{image.missed_at}: 'apt-get install': {found}missing {missing}"
-        # Whether they matter is shown by the solution, where there is one.
-        why += [] if solved else [listed]
+        # Without an engine, whether they matter is shown by the solution, where there is one.
+        why += [listed] if engine or not solved else []
     if why:
-        if not find_engine():
-            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; install docker or podman")
+        if not engine:
+            raise SuiteError(f"{_NEEDS}: {'; '.join(why)}; {engine_trouble()}, where `executor` allows it")
         return Environment(image.workdir, container=why[0], network=entry.environment.allow_internet)
-    scripts = [folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name)]
-    for script in scripts:
-        image.packages += _installed(script, folder)
-    tools = test_tools("\n".join(scripts))
-    packages = tuple(dict.fromkeys(image.packages))
-    return Environment(
-        image.workdir,
-        tuple(image.variables.items()),
-        packages,
-        tools,
-        image.python,
-        tuple(image.setup),
-        tuple(dict.fromkeys(image.missing)),
-    )
-
-
-def _installed(script: str, folder: Folder) -> list[str]:
-    """List the packages that a script installs by pip for the Python of the image."""
-    found: list[str] = []
-    for words in _PIP_INSTALL.findall(script.replace("\\\n", " ")):
+    scripts = "\n".join(folder.text(name) for name in ("tests/test.sh", _SOLUTION) if folder.exists(name))
+    for words in _PIP_INSTALL.findall(scripts.replace("\\\n", " ")):
         with suppress(ValueError):  # a quote that is closed elsewhere
-            found += python_packages(shlex.split(words), folder) or []
-    return found
+            image.packages += python_packages(shlex.split(words), folder) or []
+    tools = test_tools(scripts)
+    packages, lacking = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
+    variables, setup = tuple(image.variables.items()), tuple(image.setup)
+    return Environment(image.workdir, variables, packages, tools, image.python, setup, lacking)
 
 
 def _reference(folder: Folder, name: str) -> list[File]:
-    if not (folder.base / name).is_dir():
-        return []
-    return [workspace_file(file.path, file.content) for file in folder.files(name, name)]
+    files = folder.files(name, name) if (folder.base / name).is_dir() else ()
+    return [workspace_file(file.path, file.content) for file in files]
 
 
 def _named(path: str, texts: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 from base64 import b64encode
 from codecs import encode
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.demo.advice import ADVICE, IRRELEVANT
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks, index_protected_text
 from skillopt.suites import load_suite
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Environment, File, Split, Suite, Task, VerifierSpec
 
 ROOT = Path(__file__).parents[3]
 TIDY = load_suite(ROOT / "benchmarks" / "suites" / "tidy_tables")
@@ -250,3 +251,18 @@ def test_one_cell_and_cells_of_training_tables_are_no_leak() -> None:
     assert kinds("- Write names as in Leon Huber, then the day, as in 2023.") == set()
     assert kinds("- Ida Winter and CON-0101 are one row.") == set()
     assert kinds("- Keep all of 2023-05-06 and 2023-06-05 apart.") == set()
+
+
+def test_files_of_a_container_are_inputs_and_its_dockerfile_is_no_secret() -> None:
+    dockerfile = "FROM debian:12\nRUN apt-get update && apt-get install -y git curl jq sqlite3 tree\n"
+    notes = "The ledger of the harbour office lists each barge by its draught and the hour of the tide."
+    files = (File("environment/Dockerfile", dockerfile.encode()), File("environment/notes.txt", notes.encode()))
+    options = VerifierSpec("command", json.dumps({"argv": ["bash", "/tests/test.sh"], "runs": "agent"}), files)
+    there = Environment(container="FROM debian:12")
+    shown, held_out = (Task(name, f"Do task {name}.", options, environment=there) for name in ("a", "b"))
+    (own,) = [replace(held_out, verifier=replace(options, files=(*files, File("tests/key.txt", DISPUTE.encode()))))]
+    train, val = (index_protected_text(Suite("s", (placed,))) for placed in ((Split.TRAIN, shown), (Split.VAL, own)))
+    assert kinds(notes, protected=train) == set()
+    assert kinds(dockerfile, protected=val) == set()
+    assert kinds(notes, protected=val) == {LeakClass.HELD_OUT_TASK}
+    assert kinds(DISPUTE, protected=val) == {LeakClass.HELD_OUT_ANSWER}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_table import AgentTable
-from skillopt.execution.oracle import OracleResult, check_oracles, run_oracle
+from skillopt.errors import InfrastructureError
+from skillopt.execution.oracle import check_oracles, run_oracle
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Trajectory
@@ -16,10 +17,13 @@ from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.image_root import ImageRoot, prepared
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites import load_suite, read_tasks, system_packages
+from skillopt.suites import load_suite, plan_suite, read_tasks, system_packages
+from skillopt.suites.oracle_record import OracleResult, oracle_key, record_oracle, with_oracles
+from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.targets.command_line.client import CommandLineHarness
-from skillopt.tasks import File, Task
+from skillopt.targets.process import AgentCommand, AgentHome
+from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
@@ -225,18 +229,43 @@ def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_a
 @pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_path: Path) -> None:
-    record, told = tmp_path / "oracles.jsonl", list[str]()
+    told = list[str]()
     bad = replace(one_task(tmp_path / "a", {"solution/solve.sh": "echo 4 > /app/ids.txt; exit 3\n"}), id="bad")
     lax = replace(one_task(tmp_path / "b", {"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}), id="lax")
 
-    results = check_oracles([bad, lax], record, told.append)
+    results = check_oracles([bad, lax], tmp_path, told.append)
 
     assert [result.counts for result in results] == [False, False]
     assert "its solution does not pass" in results[0].words
     assert "solve.sh: status 3" in results[0].words
     assert results[1].words == "doing nothing passes"
-    assert check_oracles([bad, lax], record, told.append) == results
+    assert check_oracles([bad, lax], tmp_path, told.append) == results
     assert len(told) == 2
+
+
+def test_a_suite_is_read_without_tasks_whose_oracle_failed_and_says_which_were_never_checked(tmp_path: Path) -> None:
+    tasks = [replace(one_task(tmp_path), id=name, prompt=name) for name in ("good", "bad", "lax", "new", "broken")]
+    reading = Reading("harbor", "ids", tmp_path, tuple((None, task) for task in tasks))
+    results = (
+        OracleResult("", solution_passes=True, nothing_fails=True),
+        OracleResult("", problem="4 is not 3"),
+        OracleResult("", solution_passes=True),
+    )
+    for task, result in zip(tasks, results, strict=False):
+        record_oracle(tmp_path, oracle_key(task, "auto"), result)
+    record_oracle(tmp_path, oracle_key(tasks[-1], "auto"), OracleResult("", problem="no network", broken=True))
+
+    suite = plan_suite(found := with_oracles(reading, tmp_path, "auto"))
+
+    assert [task.id for _, task in suite.splits] == ["good", "new", "broken"]
+    assert [str(one).partition(": ")[2] for one in found.skipped] == [
+        "bad: its solution does not pass: 4 is not 3; correct it, or leave it out",
+        "lax: doing nothing passes; correct it, or leave it out",
+    ]
+    assert suite.left_out == (
+        "3 tasks loaded, 2 skipped: `skillopt suite show`; 2 with a solution that was never run: `skillopt suite check`"
+        " first"
+    )
 
 
 @pytest.mark.process  # the quick tests run without bubblewrap
@@ -284,7 +313,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the fake engine in place, which notes its arguments in this folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[2] / "fakes" / "fake_engine.sh"))
-    containers.answers.cache_clear()
+    containers.trouble_of.cache_clear()
     return tmp_path
 
 
@@ -314,6 +343,34 @@ def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_
 
 
 POSTGRES = {"environment/Dockerfile": "FROM postgres:17\nWORKDIR /srv\n"}
+
+
+def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine: Path) -> None:
+    alike, other = written(engine / "a"), written(engine / "b", POSTGRES)
+    for at, reading in enumerate([read_tasks(alike, commands=True), read_tasks(other, commands=True)]):
+        for file in write_suite("ids", [*reading.tasks]):
+            place = engine / f"copy-{at}" / file.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.content)
+
+    ((_, contained),) = read_tasks(alike, commands=True, executor="container").tasks
+    ((_, boxed),) = read_tasks(engine / "copy-0", executor="sandbox").tasks
+    refused = [
+        read_tasks(other, commands=True, executor="sandbox").skipped[0].reason,
+        read_tasks(engine / "copy-1", executor="sandbox").skipped[0].reason,
+        read_tasks(engine / "copy-0", executor="container").skipped[0].reason,
+    ]
+
+    assert contained.environment is not None
+    assert (contained.environment.container, contained.files) == ("executor = 'container'", ())
+    assert "environment/Dockerfile" in {file.path for file in contained.verifier.files}
+    assert boxed.environment is not None
+    assert not boxed.environment.container
+    assert refused[0].startswith("needs a container: environment/Dockerfile:1: 'FROM postgres:17': the image is none")
+    assert refused[0].endswith(", where `executor` allows it")
+    assert refused[1].startswith("it was imported for environment/Dockerfile:1: 'FROM postgres:17'")
+    assert refused[1].endswith("expected executor 'auto', found 'sandbox'; change it, or import it again")
+    assert refused[2].startswith("it was imported for the sandbox; expected executor 'auto', found 'container'")
 
 
 def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_with_it(engine: Path) -> None:
@@ -365,7 +422,23 @@ def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Pa
     assert expected in result.problem
 
 
-def test_an_engine_without_rights_is_none(engine: Path) -> None:
+def test_an_engine_without_rights_is_named_with_what_it_says(engine: Path) -> None:
     (engine / "engine-is-down").touch()
 
-    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in reason(engine, POSTGRES)
+    said = reason(engine, POSTGRES)
+
+    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in said
+    assert "does not answer: permission denied at docker.sock; start it, or give this user its rights" in said
+
+
+def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
+    place = ImageRoot(str(engine), Environment(container="FROM postgres:17"))
+    command = AgentCommand(("claude",), {}, "Do it.", url="https://api.example", client="claude", root=place)
+
+    with (
+        AgentHome.create() as home,
+        pytest.raises(
+            InfrastructureError, match=r"claude reaches https://api.example, found none; set `allow_internet"
+        ),
+    ):
+        command.run(home, str(engine), 5.0)

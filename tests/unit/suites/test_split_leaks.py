@@ -23,7 +23,7 @@ def test_nearly_the_same_task_in_two_splits_is_a_leak_and_in_one_split_is_none()
     first, twin = task("a", PROMPT), task("b", f"{PROMPT} Thanks.")
     (leak,) = find_split_leaks(suite((Split.TRAIN, first), (Split.VAL, twin)))
     assert (leak.task, leak.other, leak.parts) == ("a", "b", ("train", "val"))
-    assert leak.reason.endswith("of their wording is the same")
+    assert leak.reason.endswith("of the wording of their prompts is the same")
     assert find_split_leaks(suite((Split.TRAIN, first), (Split.TRAIN, twin))) == ()
 
 
@@ -49,3 +49,25 @@ def test_an_answer_that_stands_in_its_own_prompt_or_in_that_of_another_split_is_
         ("a", "a", ("train", "train")),
         ("a", "b", ("train", "test")),
     ]
+
+
+GUIDE = File("guide.md", f"House rules for the help desk, in full. {ANSWER} {PROMPT}".encode())
+
+
+def test_files_that_tasks_share_make_neither_twins_nor_leaks_of_answers() -> None:
+    first = task("a", PROMPT, reference=ANSWER, files=(GUIDE,))
+    second = task("b", "Explain in two sentences how a refund is asked for and who decides on it.", files=(GUIDE,))
+    assert find_split_leaks(suite((Split.TRAIN, first), (Split.VAL, second))) == ()
+    (leak,) = find_split_leaks(suite((Split.TRAIN, first)))
+    assert leak.reason.endswith("stand in its own prompt or its files")
+
+
+def test_the_same_short_request_for_nearly_the_same_files_is_a_twin_and_for_other_files_is_none() -> None:
+    rows = [" ".join(f"{name} owes {at} crowns" for at in range(9)) for name in ("Ada", "Bo")]
+    one, same, other = (
+        task(name, "Add it up.", files=(GUIDE, File("in.txt", text.encode())))
+        for name, text in zip("abc", (rows[0], f"{rows[0]} in all", rows[1]), strict=True)
+    )
+    (leak,) = find_split_leaks(suite((Split.TRAIN, one), (Split.VAL, same), (Split.TEST, other)))
+    assert (leak.task, leak.other) == ("a", "b")
+    assert leak.reason == "100% of the wording of their prompts is the same"

@@ -1,0 +1,184 @@
+"""Tasks of Harbor in real containers of docker or podman, of an image that is made of programs of this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.execution.oracle import run_oracle
+from skillopt.execution.runner import run_rollout
+from skillopt.protocols import RolloutRequest
+from skillopt.sandbox import containers
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.image_root import ImageRoot, prepared
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import Task
+from tests.unit.suites.test_harbor import SKILL, agent, one_task
+
+pytestmark = pytest.mark.process
+
+BASE = "localhost/base-of-skillopt-tests:1"
+PROGRAMS = ("bash", "sh", "cat", "grep", "mkdir", "rm", "sleep", "tail")
+BOUNDED = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\nruntime = "runc"\n'
+"""For podman inside another container, where limits cannot be raised, and control groups are of both versions."""
+
+
+def called(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([engine, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def write_root(path: Path) -> None:
+    """Write a file system with a few programs of this machine, and the libraries that they load."""
+    with tarfile.open(path, "w") as archive:
+        for folder in ("tmp", "root", "usr/bin", "etc"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            archive.addfile(entry)
+        programs = {f"bin/{name}": str(shutil.which(name)) for name in PROGRAMS}
+        loaded = {
+            place: place
+            for program in programs.values()
+            for place in re.findall(r"/\S+", called("ldd", program).stdout)
+        }
+        for name, place in (programs | loaded).items():
+            archive.add(os.path.realpath(place), name)
+
+
+def images(engine: str) -> set[str]:
+    return set(called(engine, "images", "--format", "{{.Repository}}").stdout.split())
+
+
+@pytest.fixture(scope="module")
+def real_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give an engine that runs containers here, with an image that needs no registry; skip where there is none."""
+    folder = tmp_path_factory.mktemp("engine")
+    said = "neither docker nor podman is here"
+    with pytest.MonkeyPatch.context() as patched:
+        write_root(folder / "root.tar")
+        (folder / "containers.conf").write_text(BOUNDED, encoding="utf-8")
+        (folder / "none.conf").touch()
+        for engine in filter(shutil.which, ("docker", "podman")):
+            for name in ("none.conf", "containers.conf"):
+                patched.setenv("CONTAINERS_CONF", str(folder / name))
+                ran = called(engine, "import", str(folder / "root.tar"), BASE)
+                if ran.returncode == 0:
+                    ran = called(
+                        engine, "run", "--rm", "--init", "--network=none", "--memory=1g", BASE, "sh", "-c", ":"
+                    )
+                if ran.returncode == 0:
+                    patched.setenv(containers.ENGINE, engine)
+                    containers.trouble_of.cache_clear()
+                    before = images(engine)
+                    yield engine
+                    for image in (*images(engine).difference(before), BASE):
+                        called(engine, "rmi", "--force", image)
+                    return
+                said = f"{engine} runs no container here: {ran.stderr.strip()[-300:]}"
+    pytest.skip(said)
+
+
+TEST = """\
+cd /app
+[ "$GREETING$(cat ids.txt)" = "good day$(tail -n 1 /data/orders.csv)" ] && passed=1
+echo ${passed:-0} > /logs/verifier/reward.txt
+"""
+
+
+def contained(folder: Path, more: str = "", test: str = TEST, base: str = BASE) -> Task:
+    lines = (
+        f'FROM {base}\nENV GREETING="good day"\nWORKDIR /app\nCOPY orders.csv /data/\nRUN mkdir -p /data/out\n{more}'
+    )
+    toml = "[verifier]\ntimeout_sec = 3\n[agent]\ntimeout_sec = 60\n"
+    return one_task(folder, {"environment/Dockerfile": lines, "tests/test.sh": test, "task.toml": toml})
+
+
+def left_over(engine: str) -> list[str]:
+    listed = called(engine, "ps", "--all", "--format", "{{.Names}}").stdout.split()
+    return [name for name in listed if name.startswith("skillopt-")]
+
+
+def test_in_a_real_container_the_solution_passes_doing_nothing_fails_and_it_is_gone_afterwards(
+    tmp_path: Path, real_engine: str
+) -> None:
+    result = run_oracle(contained(tmp_path))
+
+    assert result.counts, result.problem
+    assert left_over(real_engine) == []
+
+
+def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path: Path, real_engine: str) -> None:
+    task = contained(tmp_path)
+    assert task.environment is not None
+    with (
+        Workspace.create() as root,
+        prepared(root.path, task.environment, task.verifier.files, Sandbox("auto")) as digest,
+    ):
+        ended = ImageRoot(root.path, task.environment).run(["cat", "/proc/net/dev"], 20, Sandbox("auto"))
+        name = containers.container_of(root.path)
+        bounds = called(real_engine, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}", name)
+        tag = called(real_engine, "inspect", "--format", "{{.Image}}", name).stdout.strip()
+
+    assert re.findall(r"^ *(\w+):", ended.stdout, re.MULTILINE) == ["lo"]
+    assert [int(each) > 0 for each in bounds.stdout.split()] == [True, True]
+    assert digest.removeprefix("sha256:") == tag.removeprefix("sha256:")
+
+
+def test_an_agent_of_the_image_does_a_task_in_a_real_container(tmp_path: Path, real_engine: str) -> None:
+    lines = "cat .skills/ids/SKILL.md; tail -n 1 /data/orders.csv > ids.txt; sleep 600 &"
+    harness = agent(tmp_path, lines)
+    context = tmp_path / "tasks" / "ids" / "environment"
+    context.mkdir(parents=True)
+    shutil.copy(tmp_path / "agent.sh", context)
+
+    rollout = run_rollout(harness, RolloutRequest(SKILL, contained(tmp_path, "COPY agent.sh /usr/bin/\n")))
+
+    assert rollout.score is not None, rollout.reason
+    assert rollout.score.passed, rollout.score.feedback
+    assert rollout.trajectory.files_changed == ("app/ids.txt",)
+    assert "# Ids" in rollout.trajectory.answer
+    assert re.fullmatch(r"image (sha256:)?[0-9a-f]{64}", rollout.trajectory.messages[-1].text)
+    assert left_over(real_engine) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"base": "localhost/no-such-image:7"}, r"podman could not build the image: .*no-such-image"),
+        ({"more": "RUN no-such-program\n"}, r"could not build the image: .*no-such-program"),
+        ({"test": "sleep 600\n"}, "the tests did not end within 3 s"),
+    ],
+)
+def test_what_is_wrong_with_an_image_or_its_tests_is_said_and_no_container_is_left(
+    tmp_path: Path, real_engine: str, given: dict[str, str], expected: str
+) -> None:
+    result = run_oracle(contained(tmp_path, **given))
+
+    assert re.search(expected.replace("podman", real_engine), result.problem), result.problem
+    assert left_over(real_engine) == []
+
+
+def test_a_container_ends_with_its_rollout_also_when_all_programs_are_stopped(tmp_path: Path, real_engine: str) -> None:
+    contained(tmp_path)
+    script = f"""
+from skillopt.execution.oracle import run_oracle
+from skillopt.sandbox.processes import stop_all_processes
+from skillopt.suites import read_tasks
+import skillopt.execution.oracle as oracle
+
+class Stopping:
+    def __init__(self, *given): pass
+    def run(self, *given): stop_all_processes(); raise InterruptedError("Ctrl-C")
+
+oracle.ImageRoot = Stopping
+print(run_oracle(read_tasks({str(tmp_path / "tasks")!r}, commands=True).tasks[0][1]).problem)
+"""
+    ended = called(sys.executable, "-c", script)
+
+    assert ended.stdout == "Ctrl-C\n", ended.stderr
+    assert left_over(real_engine) == []
