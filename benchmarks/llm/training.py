@@ -15,7 +15,7 @@ from skillopt.settings import Preset
 from skillopt.shrink.shrinking import shrink
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "shrink_skill", "train_skill"]
+__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "handed_over", "shrink_skill", "train_skill"]
 
 HARNESS: Final = "chat/openai-compatible/smollm2"
 _FOLDER: Final = Path(__file__).parent
@@ -48,12 +48,12 @@ def train_skill(
     start = load_skill(_FOLDER / "shop-desk")
     questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     result = optimize(start, questions, model=ListedProposer(), settings=settings, store=store, on_event=on_event)
-    after, grade = _handed_over(result)
+    after, grade = handed_over(result)
     unlimited = settings.model_copy(update={"max_rollouts": None})
     return Trained(start, after, grade, result, compare(start, after, held_out, settings=unlimited, store=store))
 
 
-def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
+def handed_over(result: OptimizeResult) -> tuple[Skill, str]:
     """Return what a user would get, and what it is called; a draft that is worse is not offered."""
     draft = result.draft
     if result.versions:
