@@ -20,10 +20,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchmarks.llm.training import HARNESS, handed_over
+from benchmarks.llm.training import HARNESS
+from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, compare, evaluate, load_skill, optimize
 from skillopt.errors import AnswersPendingError
-from skillopt.execution.results import EvaluateResult
 from skillopt.rollouts import Score, Trajectory
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -147,9 +147,9 @@ def measure(size: int, seed: int, start: Skill, entries: Entries, shared: dict[s
         tasks=len(others),
         seed=seed,
         held_out=len(held_out),
-        no_skill=_passed(none),
-        start=_passed(compared.before),
-        trained=_passed(compared.after),
+        no_skill=none.passed,
+        start=compared.before.passed,
+        trained=compared.after.passed,
         fixed=len(compared.verdict.fixed),
         broken=len(compared.verdict.broken),
         rollouts=result.rollouts,
@@ -158,10 +158,6 @@ def measure(size: int, seed: int, start: Skill, entries: Entries, shared: dict[s
         reason=result.reason,
         text=trained.text,
     )
-
-
-def _passed(found: EvaluateResult) -> int:
-    return found.passed
 
 
 def main(arguments: list[str] | None = None) -> int:

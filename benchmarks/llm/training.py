@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.llm.proposer import ListedProposer
+from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
 from skillopt.execution.drivers import Given
 from skillopt.execution.results import CompareResult, OptimizeResult, open_session
-from skillopt.gate.grades import Grade
-from skillopt.loop.events import DraftGraded, Event, GateDecided
+from skillopt.loop.events import Event, GateDecided
 from skillopt.settings import Preset
 from skillopt.shrink.shrinking import shrink
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "handed_over", "shrink_skill", "train_skill"]
+__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "shrink_skill", "train_skill"]
 
 HARNESS: Final = "chat/openai-compatible/smollm2"
 _FOLDER: Final = Path(__file__).parent
@@ -51,18 +51,6 @@ def train_skill(
     after, grade = handed_over(result)
     unlimited = settings.model_copy(update={"max_rollouts": None})
     return Trained(start, after, grade, result, compare(start, after, held_out, settings=unlimited, store=store))
-
-
-def handed_over(result: OptimizeResult) -> tuple[Skill, str]:
-    """Return what a user would get, and what it is called; a draft that is worse is not offered."""
-    draft = result.draft
-    if result.versions:
-        grading = result.versions[-1].grading
-        return result.skill, f"version, {grading.grade}" if grading else "version"
-    if draft is None or (isinstance(draft, DraftGraded) and draft.grading.grade is Grade.WORSE):
-        return result.skill, "nothing new"
-    grade = f"draft, {draft.grading.grade}" if isinstance(draft, DraftGraded) else "draft without a grade"
-    return result.skill.with_document(SkillDocument(draft.text)), grade
 
 
 @dataclass(frozen=True, slots=True)
