@@ -28,7 +28,7 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
-__all__ = ["Curve", "Point", "last_number", "main", "measure", "tasks_of"]
+__all__ = ["KIND", "Curve", "Entries", "Point", "entries_of", "last_number", "main", "measure", "tasks_of"]
 
 KIND: Final = "reasoning-gym"
 _VERSION: Final = "0.1.25"
@@ -71,7 +71,7 @@ class Point(BaseModel):
 class Curve(BaseModel):
     """The points of a curve; `answered_by` says who answered what the optimizer model was asked."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = Point.model_config
 
     target: str
     model: str
@@ -173,12 +173,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     start = load_skill(Path(__file__).parent / "sums")
     named = {"harness": HARNESS, "base_url": chosen.base_url, "rollout_tokens": _ANSWER_TOKENS, "workers": 8}
-    shared = {
-        "settings": Settings.model_validate(named),
-        "model": chosen.model,
-        "store": chosen.store,
-        "verifiers": {KIND: _LastNumber},
-    }
+    shared = {"settings": Settings.model_validate(named), "model": chosen.model, "store": chosen.store}
+    shared["verifiers"] = {KIND: _LastNumber}
     points, waiting = [], 0
     for size, seed in ((size, seed) for size in chosen.sizes for seed in chosen.seeds):
         try:
