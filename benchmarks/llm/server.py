@@ -1,11 +1,15 @@
-"""Start a loopback server of SmolLM2-135M-Instruct, a real language model that runs on one thread."""
+"""Start a loopback server of SmolLM2-135M-Instruct, a real language model that runs on one thread.
+
+python -m benchmarks.llm.server PORT CONTEXTS    # until its input ends, as by Ctrl-D
+"""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.fetch_llm import LlmFiles
+from tools.fetch_llm import LlmFiles, find_llm
 
 __all__ = ["serve"]
 
@@ -14,16 +18,16 @@ _ENDING = 10.0  # seconds
 
 
 @contextmanager
-def serve(files: LlmFiles) -> Iterator[str]:
-    """Serve the model while the block runs."""
-    command = [str(files.node), str(_SCRIPT), str(files.engine), str(files.weights)]
+def serve(files: LlmFiles, port: int = 0, contexts: int = 1) -> Iterator[str]:
+    """Serve the model while the block runs: on a free port or the one named, so many answers at a time."""
+    command = [str(files.node), str(_SCRIPT), str(files.engine), str(files.weights), str(port), str(contexts)]
     # The server ends with its stdin, and so also when this process is killed.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            port = (process.stdout.readline() if process.stdout else "").strip()
-            if not port.isdecimal():
-                raise RuntimeError(f"expected the port of the model's server, found {port!r}; see its message above")
-            yield f"http://127.0.0.1:{port}/v1"
+            found = (process.stdout.readline() if process.stdout else "").strip()
+            if not found.isdecimal():
+                raise RuntimeError(f"expected the port of the model's server, found {found!r}; see its message above")
+            yield f"http://127.0.0.1:{found}/v1"
         finally:
             if process.stdin:
                 process.stdin.close()
@@ -31,3 +35,9 @@ def serve(files: LlmFiles) -> Iterator[str]:
                 process.wait(_ENDING)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+if __name__ == "__main__":
+    with serve(find_llm(), *map(int, sys.argv[1:])) as address:
+        print(address, flush=True)
+        sys.stdin.read()

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.llm.proposer import ListedProposer
+from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
 from skillopt.execution.drivers import Given
 from skillopt.execution.results import CompareResult, OptimizeResult, open_session
-from skillopt.gate.grades import Grade
-from skillopt.loop.events import DraftGraded, Event, GateDecided
+from skillopt.loop.events import Event, GateDecided
 from skillopt.settings import Preset
 from skillopt.shrink.shrinking import shrink
 from skillopt.skills.document import SkillDocument
@@ -48,21 +48,9 @@ def train_skill(
     start = load_skill(_FOLDER / "shop-desk")
     questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     result = optimize(start, questions, model=ListedProposer(), settings=settings, store=store, on_event=on_event)
-    after, grade = _handed_over(result)
+    after, grade = handed_over(result)
     unlimited = settings.model_copy(update={"max_rollouts": None})
     return Trained(start, after, grade, result, compare(start, after, held_out, settings=unlimited, store=store))
-
-
-def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
-    """Return what a user would get, and what it is called; a draft that is worse is not offered."""
-    draft = result.draft
-    if result.versions:
-        grading = result.versions[-1].grading
-        return result.skill, f"version, {grading.grade}" if grading else "version"
-    if draft is None or (isinstance(draft, DraftGraded) and draft.grading.grade is Grade.WORSE):
-        return result.skill, "nothing new"
-    grade = f"draft, {draft.grading.grade}" if isinstance(draft, DraftGraded) else "draft without a grade"
-    return result.skill.with_document(SkillDocument(draft.text)), grade
 
 
 @dataclass(frozen=True, slots=True)

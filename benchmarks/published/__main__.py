@@ -57,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--harness", help="runs the target, as in claude-code or chat/openai/NAME")
     parser.add_argument("--base-url", help="address of an `openai-compatible` server")
+    parser.add_argument("--by", default="", metavar="WHO", help="who answers what is handed off, for the results file")
+    parser.add_argument("--rollout-tokens", type=int, metavar="N", help="most tokens of an answer of the target")
     parser.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="clone that holds the benchmark")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="skill that training starts from; default: ours")
     parser.add_argument("--tasks", type=int, metavar="N", help="most tasks of each split, the same ones for everybody")
@@ -102,21 +104,23 @@ def _run(chosen: argparse.Namespace) -> int:
         raise UsageError(
             "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"
         )
+    if "handoff" in {chosen.model, chosen.harness} and not chosen.by:
+        raise UsageError("expected --by WHO, who answers what is handed off, found none; the results file says it")
     benchmark = benchmark_of(chosen.name)
     folder = find(benchmark.source, chosen.folder)
     reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
     start = load_skill(chosen.start or _FOLDER / "starts" / benchmark.name)
-    more: dict[str, object] = {"workers": chosen.workers}
-    if chosen.base_url:
-        more["base_url"] = chosen.base_url
-    harness = chosen.harness or f"chat/{chosen.model}"
+    more = {"workers": chosen.workers, "base_url": chosen.base_url, "rollout_tokens": chosen.rollout_tokens}
+    more = {name: value for name, value in more.items() if value is not None}
+    harness = chosen.harness or ("handoff" if chosen.model == "handoff" else f"chat/{chosen.model}")
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)
     own = None if chosen.harness or benchmark.loop is None else benchmark.loop(_model(chosen))
     plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
-    found = found.model_copy(update={"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)})
+    data = digests_of(folder, benchmark.source.files)
+    found = found.model_copy(update={"drawn": chosen.tasks, "data": data, "answered_by": chosen.by})
     name = _slug(benchmark.name, harness, chosen.model, f"tasks{chosen.tasks or 'all'}", f"seed{chosen.seed}")
     text = found.model_dump_json(indent=2)
     chosen.out.mkdir(parents=True, exist_ok=True)

@@ -74,7 +74,7 @@ class _Paired(_Checked):
 
 
 class ResultsFile(_Checked):
-    """One run of `skillopt benchmark`."""
+    """One run of `skillopt benchmark`; `answered_by` says who answered what was handed off."""
 
     format: Literal[1] = 1
     benchmark: str
@@ -86,6 +86,7 @@ class ResultsFile(_Checked):
     date: str
     harness: str
     model: str
+    answered_by: str = ""
     seed: _Count
     max_usd: _Usd
     max_rollouts: Annotated[int, Field(ge=1)] | None

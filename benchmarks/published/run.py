@@ -22,7 +22,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 
-__all__ = ["Measured", "Plan", "measure", "row_of"]
+__all__ = ["Measured", "Plan", "handed_over", "measure", "row_of"]
 
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
@@ -79,7 +79,7 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     kept = (start.usage.usd or 0.0) * _SPARE
     settings = _settings(plan, _left(plan, [none.usage, start.usage], kept), max_rollouts=plan.max_rollouts)
     result = optimize(plan.start, suite, model=plan.model, settings=settings, on_event=plan.on_event, **shared)
-    trained, handed_over = _handed_over(result)
+    trained, grade = handed_over(result)
     with closing(Ledger.open(plan.store)) as ledger:
         spent = tuple(ledger.spending(result.run).values())
     left = _left(plan, [none.usage, start.usage, *spent])
@@ -90,7 +90,7 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
         _row(benchmark, "start", compared.before),
         _row(benchmark, "trained", compared.after),
     )
-    return Measured(rows, result, Usage.total(spent), trained, handed_over, compared)
+    return Measured(rows, result, Usage.total(spent), trained, grade, compared)
 
 
 def _settings(plan: Plan, usd: float | None, **more: object) -> dict[str, object]:
@@ -111,7 +111,7 @@ def _left(plan: Plan, used: Sequence[Usage], kept: float = 0.0) -> float | None:
     return plan.max_usd - spent
 
 
-def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
+def handed_over(result: OptimizeResult) -> tuple[Skill, str]:
     """Return what a user would get, and what it is; a draft that is worse is not offered."""
     draft = result.draft
     if result.versions:

@@ -30,8 +30,8 @@ its new content
 The content is taken as it stands between the line of the opening mark and the line of the closing one.
 What you write outside of such marks is your answer.
 """
-_BY_ANSWER: Final = frozenset({"exact", "json", "numeric", "regex", "rubric", "table"})
-"""Kinds of verifiers that read the answer unless they are told of a file."""
+_BY_FILES: Final = frozenset({"command", "file"})
+"""Kinds of verifiers that read the workspace; others, those of callers too, read it where they name a file."""
 
 _OTHERS: Final = "\n# Other skills\n\nThese are installed, too; none of them is loaded.\n"
 """A chat loads no skill, so of those beside the tried one the model sees what an agent lists: name and description."""
@@ -87,7 +87,7 @@ def _is_about_files(task: Task) -> bool:
     verifier = task.verifier
     if task.files or verifier.files or "file" in task.prompt.casefold():
         return True
-    return any(part.kind not in _BY_ANSWER or json.loads(part.options).get("file") for part in verifier.parts)
+    return any(part.kind in _BY_FILES or json.loads(part.options).get("file") for part in verifier.parts)
 
 
 def _prompt_of(task: Task) -> str:

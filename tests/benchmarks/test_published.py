@@ -266,6 +266,8 @@ def test_the_command_lists_benchmarks_asks_for_a_cap_and_says_where_it_is(
     assert [one["name"] for one in json.loads(capsys.readouterr().out)["benchmarks"]] == list(BENCHMARKS)
     assert main(["formula", "--model", "openai/x"]) == 2
     assert "add --max-usd" in capsys.readouterr().err
+    assert main(["formula", "--model", "handoff", "--max-rollouts", "9"]) == 2
+    assert "expected --by WHO" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "benchmarks", None)  # as where it is not installed
     assert run(["benchmark", "formula"]) == 2
     assert "clone the repository" in capsys.readouterr().err

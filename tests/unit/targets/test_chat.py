@@ -89,12 +89,23 @@ def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: P
     [
         (Task("t", "Say hello.", VerifierSpec("exact", '{"value": "hello"}')), False),
         (Task("t", "Say hello.", VerifierSpec("rubric", '{"criteria": ["It is kind."]}')), False),
+        (Task("t", "Say hello.", VerifierSpec("published", '{"expected": "hello"}')), False),
+        (Task("t", "Say hello.", VerifierSpec("tool_used", '{"tool": "say"}')), False),
         (Task("t", "Say hello.", VerifierSpec("exact", '{"value": "hello", "file": "hello.txt"}')), True),
         (Task("t", "Write a file with hello.", VerifierSpec("rubric", '{"criteria": ["It is kind."]}')), True),
         (Task("t", "Say hello.", VerifierSpec("command", '{"run": ["true"]}')), True),
         (Task("t", "Say hello.", VerifierSpec("exact"), (File("a.txt", b"a"),)), True),
     ],
-    ids=["answer", "rubric", "result in a file", "prompt about a file", "program", "input file"],
+    ids=[
+        "answer",
+        "rubric",
+        "a caller's own kind",
+        "calls of tools",
+        "result in a file",
+        "prompt about a file",
+        "program",
+        "input file",
+    ],
 )
 def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, tmp_path: Path, *, told: bool) -> None:
     model = Told(lambda system, _: system)  # whose answer has the example of a file, too
