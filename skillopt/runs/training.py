@@ -8,6 +8,7 @@ from typing import Final
 
 from skillopt.api import run_training
 from skillopt.errors import AnswersPendingError, NothingMeasuredError
+from skillopt.execution.memory import MemoryBaseline, memory_baseline
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
@@ -53,6 +54,12 @@ class Optimized:
     headline: Headline | None = None
     draft_headline: Headline | None = None
     why_nothing: str = ""
+    memory: MemoryBaseline | None = None
+
+    @property
+    def memory_warning(self) -> str:
+        """Say that the gain of the version, or of the draft, does not exceed what memory alone reaches."""
+        return self.memory.warning(self.headline or self.draft_headline) if self.memory else ""
 
 
 def optimize(
@@ -96,6 +103,7 @@ def optimize(
         done.headline,
         gained_by_draft(done.events),
         why_nothing(done.events),
+        memory_baseline(plan.suite),
     )
 
 
