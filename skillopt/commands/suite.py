@@ -98,8 +98,7 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
-    if found["memory"] is not None:
-        yield found["memory"].words
+    yield from [found["memory"].words] if found["memory"] else []
     yield f"what it can show: {found['prospect'].words}"
 
 

@@ -1,8 +1,7 @@
 """What memory alone would reach: each judging task answered with the answer of the nearest train task, no model.
 
-Nearest by the words of the prompts: cosine of their counts, each word weighed by how rare it is among train prompts,
-so that what all prompts have in common counts nothing. A skill text may simply hold answers; a gain that does not
-exceed this shows no more than that.
+A skill text may simply hold answers; a gain that does not exceed this shows no more than that. Nearest by the words of
+the prompts: cosine of their counts, each word weighed by how rare it is among train prompts.
 """
 
 import json
@@ -44,10 +43,9 @@ class MemoryBaseline:
 
     def warning(self, gained: Headline | None) -> str:
         """Warn where a gain in tasks passed does not exceed it; empty where it does, and where nothing was gained."""
-        gain = gained.passed_after - gained.passed_before if gained else 0.0
-        if gained is None or not 0 < gain / gained.tasks <= self.passed / self.tasks:
-            return ""
-        return f"the gain does not exceed what {self.words}: the text may just hold answers; try tasks of other wording"
+        gain = (gained.passed_after - gained.passed_before) / gained.tasks if gained else 0.0
+        told = f"the gain is no larger: {self.words}, so the text may just hold answers; try tasks of other wording"
+        return told if 0 < gain <= self.passed / self.tasks else ""
 
 
 def memory_baseline(suite: Suite) -> MemoryBaseline | None:
@@ -71,10 +69,8 @@ def _expected(task: Task) -> tuple[str, Sequence[File]] | None:
         value = options.get("value")
         if part.kind not in _EXPECTING or (value is None and not options.get("expected")):
             return None
-        if value is None:
-            content = read_reference(part, options["expected"])
-        else:
-            content = (value if isinstance(value, str) and part.kind != "json" else json.dumps(value)).encode()
+        plain = value if isinstance(value, str) and part.kind != "json" else json.dumps(value)
+        content = read_reference(part, options["expected"]) if value is None else plain.encode("utf-8", "replace")
         if options.get("file"):
             files.append(File(options["file"], content))
         else:
@@ -83,29 +79,30 @@ def _expected(task: Task) -> tuple[str, Sequence[File]] | None:
 
 
 def _passes(task: Task, text: str, files: Sequence[File]) -> bool:
-    inputs = {file.path: file for file in (*task.files, *files)}
-    with Workspace.create(inputs.values()) as workspace:
+    with Workspace.create(files) as workspace:
         return shared_verifier(task.verifier_with_inputs).score(Trajectory(answer=text), workspace.path).passed
 
 
 def nearest(known: Sequence[str], asked: Sequence[str]) -> list[int]:
     """Return for each prompt the place of the nearest known one, of equally near ones the first."""
-    counts = [Counter(_WORD.findall(prompt.casefold())) for prompt in known]
+    counts = [_words(prompt) for prompt in known]
     held = Counter(word for count in counts for word in count)
     rarity = {word: math.log(len(known) / number) for word, number in held.items() if number < len(known)}
-    postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    places, found = defaultdict[str, list[tuple[int, float]]](list), list[int]()
     for at, count in enumerate(counts):
         for word, weight in _direction(count, rarity).items():
-            postings[word].append((at, weight))
-    return [_nearest(prompt, rarity, postings) for prompt in asked]
+            places[word].append((at, weight))
+    for prompt in asked:
+        near = defaultdict[int, float](float)
+        for word, weight in _direction(_words(prompt), rarity).items():
+            for at, own in places[word]:
+                near[at] += weight * own
+        found.append(max(sorted(near), key=near.__getitem__, default=0))
+    return found
 
 
-def _nearest(prompt: str, rarity: Mapping[str, float], postings: Mapping[str, Sequence[tuple[int, float]]]) -> int:
-    near: defaultdict[int, float] = defaultdict(float)
-    for word, weight in _direction(Counter(_WORD.findall(prompt.casefold())), rarity).items():
-        for at, own in postings.get(word, ()):
-            near[at] += weight * own
-    return min(near, key=lambda at: (-near[at], at), default=0)
+def _words(prompt: str) -> Counter[str]:
+    return Counter(_WORD.findall(prompt.casefold()))
 
 
 def _direction(count: Counter[str], rarity: Mapping[str, float]) -> dict[str, float]:

@@ -46,7 +46,7 @@ def test_it_warns_where_the_gain_does_not_exceed_what_memory_reaches(
     for passed, warned in ((12, True), (0, False)):
         monkeypatch.setattr("skillopt.runs.training.memory_baseline", lambda _, own=passed: MemoryBaseline(own, 12))
         said = skillopt(folder, "optimize", "rows").stdout
-        assert ("warning: the gain does not exceed what memory alone " in said) is warned
+        assert ("warning: the gain is no larger: memory alone " in said) is warned
 
 
 def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_shown(

@@ -10,9 +10,11 @@ from skillopt.execution.memory import MemoryBaseline, memory_baseline, nearest
 from skillopt.gate.headline import Headline
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
+RIGHT = (File("right.txt", b"Bern"),)
 
-def task(name: str, prompt: str, kind: str = "exact", files: tuple[File, ...] = (), **options: object) -> Task:
-    return Task(name, prompt, VerifierSpec(kind, json.dumps(options), files))
+
+def task(name: str, prompt: str, kind: str, options: dict[str, object]) -> Task:
+    return Task(name, prompt, VerifierSpec(kind, json.dumps(options), RIGHT))
 
 
 @given(st.lists(st.text("abc ", min_size=1), min_size=1, unique_by=lambda text: "".join(sorted(text.split()))))
@@ -35,14 +37,13 @@ def test_each_judging_task_gets_the_answer_of_the_train_task_with_the_most_simil
     kind: str, options: tuple[dict[str, object], dict[str, object]], right: int | None
 ) -> None:
     first, second = options
-    files = (File("right.txt", b"Bern"),) if "expected" in first else ()
     suite = Suite(
         "capitals",
         (
-            (Split.TRAIN, task("a", "Name the capital of Switzerland", kind, files, **first)),
-            (Split.TRAIN, task("b", "Name the oldest town of Graubünden", kind, **second)),
-            (Split.VAL, task("c", "Which capital has Switzerland?", kind, files, **first)),
-            (Split.TEST, task("d", "Which is the oldest town of all?", kind, files, **first)),
+            (Split.TRAIN, task("a", "Name the capital of Switzerland", kind, first)),
+            (Split.TRAIN, task("b", "Name the oldest town of Graubünden", kind, second)),
+            (Split.VAL, task("c", "Which capital has Switzerland?", kind, first)),
+            (Split.TEST, task("d", "Which is the oldest town of all?", kind, first)),
         ),
     )
     found = memory_baseline(suite)
@@ -50,7 +51,10 @@ def test_each_judging_task_gets_the_answer_of_the_train_task_with_the_most_simil
 
 
 def test_with_folds_each_fold_is_answered_from_the_other() -> None:
-    tasks = [task(name, f"Say {word} please {name}", value=word) for name, word in zip("abcd", "xxyx", strict=True)]
+    tasks = [
+        task(name, f"Say {word} please {name}", "exact", {"value": word})
+        for name, word in zip("abcd", "xxyx", strict=True)
+    ]
     folds = (tuple(tasks[:2]), tuple(tasks[2:]))
     found = memory_baseline(Suite("folded", tuple((Split.VAL, one) for one in tasks), folds))
     assert found == MemoryBaseline(3, 4)
