@@ -58,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--harness", help="runs the target, as in claude-code or chat/openai/NAME")
     parser.add_argument("--base-url", help="address of an `openai-compatible` server")
     parser.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="clone that holds the benchmark")
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="skill that training starts from; default: ours")
+    parser.add_argument("--customer", metavar="MODEL", help="plays the customer in tau2; default: that of --model")
+    parser.add_argument("--start", default="", metavar="FOLDER", help="skill that training starts from, or `curated`")
     parser.add_argument("--tasks", type=int, metavar="N", help="most tasks of each split, the same ones for everybody")
     parser.add_argument("--max-usd", type=float, metavar="USD", help="cap on US dollars of all that is run")
     parser.add_argument("--max-rollouts", type=int, metavar="N", help="cap on rollouts of the training")
@@ -81,8 +82,7 @@ def _list(model: str, *, as_json: bool) -> int:
         return 0
     for one, tokens, usd in rows:
         cost = "" if usd is None else f": about {usd:.2f} USD with {model}"
-        print(f"{one.name}: {one.title}")
-        print("  {} train, {} val, {} test tasks".format(*one.tasks), f"({one.splits})")
+        print(f"{one.name}: {one.title}\n ", "{} train, {} val, {} test tasks".format(*one.tasks), f"({one.splits})")
         print(f"  {one.megabytes} MB, {one.licence}; {one.how}")
         print(f"  three passes over all test tasks read {tokens / _MILLION:.2f} M tokens and the skill text{cost}")
     return 0
@@ -103,9 +103,10 @@ def _run(chosen: argparse.Namespace) -> int:
             "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"
         )
     benchmark = benchmark_of(chosen.name)
+    _expect_harness(benchmark, chosen.harness)
     folder = find(benchmark.source, chosen.folder)
     reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
-    start = load_skill(chosen.start or _FOLDER / "starts" / benchmark.name)
+    start = load_skill(_start(benchmark.name, chosen.start))
     more: dict[str, object] = {"workers": chosen.workers}
     if chosen.base_url:
         more["base_url"] = chosen.base_url
@@ -113,7 +114,8 @@ def _run(chosen: argparse.Namespace) -> int:
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)
-    own = None if chosen.harness or benchmark.loop is None else benchmark.loop(_model(chosen))
+    models = [_model(name, chosen) for name in (chosen.model, chosen.customer or chosen.model)]
+    own = benchmark.loop(*models) if benchmark.loop else None
     plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
     found = found.model_copy(update={"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)})
@@ -126,9 +128,28 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _model(chosen: argparse.Namespace) -> Model:
+def _expect_harness(benchmark: Benchmark, harness: str | None) -> None:
+    """Refuse a target that cannot do the tasks, before anything is spent."""
+    if benchmark.loop and harness:
+        raise UsageError(
+            f"expected --model alone, found --harness {harness!r}: the tools of {benchmark.name} are given by the "
+            "benchmark; leave --harness out"
+        )
+    if benchmark.tried and (harness or "chat").startswith("chat"):
+        raise UsageError(
+            f"expected an agent for {benchmark.name}, whose tasks are done in a file system, found a chat model; add "
+            "--harness claude-code or another agent"
+        )
+
+
+def _start(name: str, given: str) -> Path:
+    own = _FOLDER / "starts" / (f"{name}-{given}" if given else name)
+    return own if own.is_dir() else Path(given)
+
+
+def _model(name: str, chosen: argparse.Namespace) -> Model:
     more = {"base_url": chosen.base_url} if chosen.base_url else {}
-    return load_model(chosen.model, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
+    return load_model(name, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
 
 
 def _results(benchmark: Benchmark, plan: Plan, reading: Reading, measured: Measured) -> ResultsFile:
@@ -172,6 +193,7 @@ def _table(benchmark: Benchmark, found: ResultsFile) -> str:
             "",
             f"{'text':<12} {'passed':>12} {named + ' (95% interval)':>34} {'rollouts':>9} {'calls':>7} {'USD':>8}",
             *(_line(row, benchmark.source.metric) for row in found.rows),
+            *(f"under attack, {row.name}: {row.attacks.words}" for row in found.rows if row.attacks),
             "",
             f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(found.training_usd)} USD",
             f"handed over: {found.handed_over} ({training.reason})",
