@@ -30,10 +30,10 @@ from skillopt.tasks import Split
 __all__ = ["main"]
 
 _FOLDER: Final = Path(__file__).parent
-_PASSES: Final = 3
-"""No skill, start, trained."""
+_PASSES: Final = 3  # no skill, start, trained
 _ANSWER_TOKENS: Final = 300
 _MILLION: Final = 1_000_000
+_SPARE: Final = 2  # times the tasks that are asked for are tried: in tau2 two of three can be kept
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,7 +105,8 @@ def _run(chosen: argparse.Namespace) -> int:
     benchmark = benchmark_of(chosen.name)
     _expect_harness(benchmark, chosen.harness)
     folder = find(benchmark.source, chosen.folder)
-    reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
+    some = draw(benchmark.read(folder), chosen.tasks and _SPARE * chosen.tasks)
+    reading = draw(keep(benchmark, some), chosen.tasks)
     start = load_skill(_start(benchmark.name, chosen.start))
     more: dict[str, object] = {"workers": chosen.workers}
     if chosen.base_url:
@@ -119,7 +120,8 @@ def _run(chosen: argparse.Namespace) -> int:
     plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
     found = found.model_copy(update={"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)})
-    name = _slug(benchmark.name, harness, chosen.model, f"tasks{chosen.tasks or 'all'}", f"seed{chosen.seed}")
+    drawn = f"tasks{chosen.tasks or 'all'} seed{chosen.seed}"
+    name = _slug(benchmark.name, harness, chosen.model, chosen.customer or "", drawn)
     text = found.model_dump_json(indent=2)
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -28,9 +28,7 @@ __all__ = ["Measured", "Plan", "measure", "row_of"]
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
 
-_TEXTS: Final = 3
-"""No skill, start, trained: each is attacked where there are attacks."""
-
+_TEXTS: Final = 3  # no skill, start, trained: each is attacked where there are attacks
 _CURATED: Final = "curated"
 
 
