@@ -35,7 +35,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
+.PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser test-oracles \
   .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale bench-oracles docs constraints audit sbom clean
 
 help:  ## list the targets
@@ -53,7 +53,7 @@ demo-review: .venv/installed  ## a night over three skills and two edits by peop
 
 test: check unit  ## what to run before a commit: about three minutes on two cores
 
-test-all: $(filter-out $(WITHOUT),coverage simulations wheel-test test-agents test-browser)  ## all the rest, which CI runs too: a quarter of an hour
+test-all: $(filter-out $(WITHOUT),test-oracles coverage simulations wheel-test test-agents test-browser)  ## all the rest, which CI runs too: a quarter of an hour
 
 check: .venv/installed  ## format, lint, types, layers, house rules, workflows
 	$(RUN) -m ruff format --check .
@@ -99,6 +99,9 @@ transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real 
 
 test-trust: .venv/installed  ## attacks, kills, faults and hostile input as one table; ten minutes
 	$(RUN) -m benchmarks.trust $(TRUST_ARGS)
+
+test-oracles: .venv/installed  ## a part of the published benchmarks that pip brings, without a model; skipped where it cannot
+	@PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 $(RUN) -m benchmarks.published.oracle bfcl agentdojo --items 67 --skip-offline
 
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel

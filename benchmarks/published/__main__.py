@@ -30,10 +30,10 @@ from skillopt.tasks import Split
 __all__ = ["main"]
 
 _FOLDER: Final = Path(__file__).parent
-_PASSES: Final = 3
-"""No skill, start, trained."""
+_PASSES: Final = 3  # no skill, start, trained
 _ANSWER_TOKENS: Final = 300
 _MILLION: Final = 1_000_000
+_SPARE: Final = 2  # times the tasks that are asked for are tried: in tau2 two of three can be kept
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--by", default="", metavar="WHO", help="who answers what is handed off, for the results file")
     parser.add_argument("--rollout-tokens", type=int, metavar="N", help="most tokens of an answer of the target")
     parser.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="clone that holds the benchmark")
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="skill that training starts from; default: ours")
+    parser.add_argument("--customer", metavar="MODEL", help="plays the customer in tau2; default: that of --model")
+    parser.add_argument("--start", default="", metavar="FOLDER", help="skill that training starts from, or `curated`")
     parser.add_argument("--tasks", type=int, metavar="N", help="most tasks of each split, the same ones for everybody")
     parser.add_argument("--max-usd", type=float, metavar="USD", help="cap on US dollars of all that is run")
     parser.add_argument("--max-rollouts", type=int, metavar="N", help="cap on rollouts of the training")
@@ -83,8 +84,7 @@ def _list(model: str, *, as_json: bool) -> int:
         return 0
     for one, tokens, usd in rows:
         cost = "" if usd is None else f": about {usd:.2f} USD with {model}"
-        print(f"{one.name}: {one.title}")
-        print("  {} train, {} val, {} test tasks".format(*one.tasks), f"({one.splits})")
+        print(f"{one.name}: {one.title}\n ", "{} train, {} val, {} test tasks".format(*one.tasks), f"({one.splits})")
         print(f"  {one.megabytes} MB, {one.licence}; {one.how}")
         print(f"  three passes over all test tasks read {tokens / _MILLION:.2f} M tokens and the skill text{cost}")
     return 0
@@ -107,21 +107,25 @@ def _run(chosen: argparse.Namespace) -> int:
     if "handoff" in {chosen.model, chosen.harness} and not chosen.by:
         raise UsageError("expected --by WHO, who answers what is handed off, found none; the results file says it")
     benchmark = benchmark_of(chosen.name)
+    _expect_harness(benchmark, chosen.harness)
     folder = find(benchmark.source, chosen.folder)
-    reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
-    start = load_skill(chosen.start or _FOLDER / "starts" / benchmark.name)
+    some = draw(benchmark.read(folder), chosen.tasks and _SPARE * chosen.tasks)
+    reading = draw(keep(benchmark, some), chosen.tasks)
+    start = load_skill(_start(benchmark.name, chosen.start))
     more = {"workers": chosen.workers, "base_url": chosen.base_url, "rollout_tokens": chosen.rollout_tokens}
     more = {name: value for name, value in more.items() if value is not None}
     harness = chosen.harness or ("handoff" if chosen.model == "handoff" else f"chat/{chosen.model}")
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)
-    own = None if chosen.harness or benchmark.loop is None else benchmark.loop(_model(chosen))
+    models = [_model(name, chosen) for name in (chosen.model, chosen.customer or chosen.model)]
+    own = benchmark.loop(*models) if benchmark.loop else None
     plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
     data = digests_of(folder, benchmark.source.files)
     found = found.model_copy(update={"drawn": chosen.tasks, "data": data, "answered_by": chosen.by})
-    name = _slug(benchmark.name, harness, chosen.model, f"tasks{chosen.tasks or 'all'}", f"seed{chosen.seed}")
+    drawn = f"tasks{chosen.tasks or 'all'} seed{chosen.seed}"
+    name = _slug(benchmark.name, harness, chosen.model, chosen.customer or "", drawn)
     text = found.model_dump_json(indent=2)
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
@@ -130,9 +134,28 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _model(chosen: argparse.Namespace) -> Model:
+def _expect_harness(benchmark: Benchmark, harness: str | None) -> None:
+    """Refuse a target that cannot do the tasks, before anything is spent."""
+    if benchmark.loop and harness:
+        raise UsageError(
+            f"expected --model alone, found --harness {harness!r}: the tools of {benchmark.name} are given by the "
+            "benchmark; leave --harness out"
+        )
+    if benchmark.tried and (harness or "chat").startswith("chat"):
+        raise UsageError(
+            f"expected an agent for {benchmark.name}, whose tasks are done in a file system, found a chat model; add "
+            "--harness claude-code or another agent"
+        )
+
+
+def _start(name: str, given: str) -> Path:
+    own = _FOLDER / "starts" / (f"{name}-{given}" if given else name)
+    return own if own.is_dir() else Path(given)
+
+
+def _model(name: str, chosen: argparse.Namespace) -> Model:
     more = {"base_url": chosen.base_url} if chosen.base_url else {}
-    return load_model(chosen.model, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
+    return load_model(name, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
 
 
 def _results(benchmark: Benchmark, plan: Plan, reading: Reading, measured: Measured) -> ResultsFile:
@@ -176,6 +199,7 @@ def _table(benchmark: Benchmark, found: ResultsFile) -> str:
             "",
             f"{'text':<12} {'passed':>12} {named + ' (95% interval)':>34} {'rollouts':>9} {'calls':>7} {'USD':>8}",
             *(_line(row, benchmark.source.metric) for row in found.rows),
+            *(f"under attack, {row.name}: {row.attacks.words}" for row in found.rows if row.attacks),
             "",
             f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(found.training_usd)} USD",
             f"handed over: {found.handed_over} ({training.reason})",

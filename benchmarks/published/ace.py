@@ -10,22 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.published.benchmark import Benchmark, Item, Reading
+from benchmarks.published.benchmark import Benchmark, Item, Reading, prompt_of, split_of
 from benchmarks.published.sources import source_of
-from skillopt.tasks import Split, digest_of
+from skillopt.tasks import Split
 
 __all__ = ["FINER", "FORMULA", "final_answer", "score_formula", "score_tags"]
 
 _DATA: Final = "finance/data"
 _NOTHING: Final = "No final answer found"
-_FORM: Final = (
-    '\n\nAnswer with one JSON object and nothing else: {"reasoning": "your calculation or thoughts, step by step", '
-    '"final_answer": "your concise final answer"}'
-)
-_NUMBER: Final = (
-    " Your answer should be a plain floating point number, round to the nearest hundredth if necessary. Do the "
-    "necessary conversions, for example 5 million should be 5000000.0. "
-)
 _FALLBACKS: Final = (r"Finish\[(.*?)\]", r'"final_answer"\s*:\s*"([^"]*)"', r"'final_answer'\s*:\s*'([^']*)'")
 """How an answer that is no JSON may name its result, in the order in which the published program tries."""
 
@@ -107,7 +99,14 @@ def _formula(name: str, split: Split, context: str, target: str) -> Item:
     wrong = str(float(target.replace(",", "")) + 1)
     tag = re.search(r"Use formula (.+?) to answer", context)
     return Item(
-        name, split, question + _NUMBER + _FORM, target, _answer(target), _answer(wrong), target, tag[1] if tag else ""
+        name,
+        split,
+        prompt_of("formula", question=question),
+        target,
+        _answer(target),
+        _answer(wrong),
+        target,
+        tag[1] if tag else "",
     )
 
 
@@ -116,15 +115,21 @@ def _read_finer(folder: Path) -> Reading:
     items = []
     for split, name in ((Split.VAL, "finer_val_batched_500_samples"), (Split.TEST, "finer_test_subset_006_seed42")):
         for at, context, target in _lines(folder, f"{name}.jsonl"):
-            teaches = split is Split.VAL and int(digest_of(context)[:8], 16) % 2
-            items.append(_finer(f"finer-{split}-{at}", Split.TRAIN if teaches else split, context, target))
+            own = split_of(context, Split.VAL, Split.TRAIN) if split is Split.VAL else split
+            items.append(_finer(f"finer-{split}-{at}", own, context, target))
     return Reading(tuple(items))
 
 
 def _finer(name: str, split: Split, context: str, target: str) -> Item:
     first, *others = target.split(",")
     return Item(
-        name, split, context + _FORM, target, _answer(target), _answer(",".join([f"{first}X", *others])), target
+        name,
+        split,
+        prompt_of("finer", question=context),
+        target,
+        _answer(target),
+        _answer(",".join([f"{first}X", *others])),
+        target,
     )
 
 

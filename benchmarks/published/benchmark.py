@@ -1,6 +1,7 @@
 """A published benchmark: its items, its official score, and the suite that this product trains on."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +13,26 @@ from benchmarks.published.sources import Source
 from skillopt.errors import UsageError
 from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Score, Trajectory
-from skillopt.tasks import Split, Suite, Task, VerifierSpec, digest_of
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, digest_of
 
 __all__ = [
     "KIND",
+    "Attack",
     "Benchmark",
     "Item",
     "LeftOut",
     "Reading",
+    "Tried",
+    "attacked_suite",
     "count_faults",
+    "curated_suite",
     "draw",
     "keep",
+    "number_of",
+    "prompt_of",
+    "split_of",
     "suite_of",
+    "try_out",
     "verifiers_of",
 ]
 
@@ -34,20 +43,40 @@ _TOLD: Final = 600
 _RANK: Final = {Split.TEST: 0, Split.VAL: 1, Split.TRAIN: 2}
 """Of items with the same prompt the first one stays: a test item is never left out for a train item."""
 
+_PROMPTS: Final = Path(__file__).parent / "prompts"
+_PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}")
+
+
+def prompt_of(benchmark: str, **values: str) -> str:
+    """Fill in the prompt of a benchmark, in one pass."""
+    template = (_PROMPTS / f"{benchmark}.md").read_text(encoding="utf-8").rstrip("\n")
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+
+
+def number_of(text: str) -> int:
+    """Return a number that everybody draws alike."""
+    return int(digest_of(text)[:8], 16)
+
+
+def split_of(text: str, *splits: Split) -> Split:
+    """Choose a split by the digest of a text, where none is published."""
+    return splits[number_of(text) % len(splits)]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """An attack on an item: its name, and an answer with which it succeeds."""
+
+    expected: str
+    followed: str
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question of a benchmark.
+    """One question of a benchmark, with an answer that must pass (`gold`) and one that must fail (`wrong`).
 
-    Args:
-        id: Unique in the benchmark.
-        split: As published, or as the benchmark's `splits` says.
-        prompt: What the target is told.
-        expected: What the scorer compares with, as text.
-        gold: An answer that must pass.
-        wrong: The gold answer with one thing changed, which must fail.
-        shown: What feedback may name as expected.
-        tag: Kind of question, for splits and reports.
+    `expected` is what the scorer compares with, `shown` what feedback may name, `tag` the kind of question. Where more
+    than an answer is scored there is the `task` itself, with the files of the skills that were published with it.
     """
 
     id: str
@@ -58,6 +87,28 @@ class Item:
     wrong: str
     shown: str
     tag: str = ""
+    attack: Attack | None = None
+    task: Task | None = None
+    curated: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Whether the gold answer of an item, nothing, and a changed gold answer pass; and why the gold answer does not."""
+
+    gold: bool
+    nothing: bool
+    wrong: bool = False
+    problem: str = ""
+
+    @property
+    def fault(self) -> str:
+        """Why the item cannot be a task; empty where it can."""
+        if not self.gold:
+            return f"its gold answer fails{f': {self.problem}' if self.problem else ''}"
+        if self.nothing:
+            return "doing nothing passes"
+        return "a changed gold answer passes" if self.wrong else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +133,19 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How a benchmark is read and scored.
+    """How a benchmark is read and scored: `score` is the official one of an answer in [0, 1], given what is expected.
 
-    Args:
-        source: What it is, and where its files come from.
-        read: Reads its items from a folder.
-        score: The official score of an answer, given what is expected: in [0, 1]; 1 is passed.
-        loop: Makes a harness of a model where the target needs the benchmark's own tools.
+    `loop` makes a harness of the target and of a `customer`, where the benchmark has tools of its own; `attacked` says
+    whether an attack succeeded; `tried` tries items whose tasks score more than an answer.
     """
 
     source: Source
     read: Callable[[Path], Reading]
     score: Callable[[str, str], float]
-    loop: Callable[[Model], Harness] | None = None
+    loop: Callable[[Model, Model], Harness] | None = None
+    customer: bool = False
+    attacked: Callable[[str, str], float] | None = None
+    tried: Callable[[Sequence["Item"]], Mapping[str, Tried]] | None = None
 
     @property
     def name(self) -> str:
@@ -110,30 +161,26 @@ class Benchmark:
         return self.score(answer, item.expected) == 1.0
 
 
-def keep(benchmark: Benchmark, reading: Reading) -> Reading:
+def try_out(benchmark: Benchmark, items: Sequence[Item]) -> Mapping[str, Tried]:
+    """Try each item with its gold answer, an empty one and a changed one."""
+    if benchmark.tried:
+        return benchmark.tried(items)
+    passes = benchmark.passes
+    return {item.id: Tried(passes(item.gold, item), passes("", item), passes(item.wrong, item)) for item in items}
+
+
+def keep(benchmark: Benchmark, reading: Reading, tried: Mapping[str, Tried] | None = None) -> Reading:
     """Leave out items that repeat a prompt, whose gold answer fails, or that pass with nothing or a wrong answer."""
-    kept: list[Item] = []
-    left_out = list(reading.left_out)
-    prompts: dict[str, str] = {}
+    found = try_out(benchmark, reading.items) if tried is None else tried
+    kept, left_out, prompts = set[str](), list(reading.left_out), dict[str, str]()
     for item in sorted(reading.items, key=lambda one: _RANK[one.split]):
-        reason = _fault(benchmark, item, prompts)
-        if reason:
+        twin = prompts.get(_words(item.prompt))
+        if reason := f"same prompt as {twin}" if twin else found[item.id].fault:
             left_out.append(LeftOut(item.id, reason))
         else:
-            kept.append(item)
+            kept.add(item.id)
             prompts[_words(item.prompt)] = item.id
-    order = {item.id: at for at, item in enumerate(reading.items)}
-    return Reading(tuple(sorted(kept, key=lambda one: order[one.id])), tuple(left_out))
-
-
-def _fault(benchmark: Benchmark, item: Item, prompts: Mapping[str, str]) -> str:
-    if twin := prompts.get(_words(item.prompt)):
-        return f"same prompt as {twin}"
-    if not benchmark.passes(item.gold, item):
-        return "its gold answer fails"
-    if benchmark.passes("", item):
-        return "an empty answer passes"
-    return "a changed gold answer passes" if benchmark.passes(item.wrong, item) else ""
+    return Reading(tuple(item for item in reading.items if item.id in kept), tuple(left_out))
 
 
 def _words(prompt: str) -> str:
@@ -160,7 +207,30 @@ def suite_of(benchmark: Benchmark, reading: Reading) -> Suite:
     return Suite(benchmark.name, tuple((item.split, _task(item)) for item in reading.items))
 
 
+def attacked_suite(reading: Reading) -> Suite | None:
+    """Make a suite of the held-out tasks under attack; None where there are no attacks."""
+    tasks = [
+        _task(replace(item, id=f"{item.id}-attacked", expected=item.attack.expected))
+        for item in reading.of(Split.TEST)
+        if item.attack
+    ]
+    return Suite("attacked", tuple((Split.TEST, task) for task in tasks)) if tasks else None
+
+
+def curated_suite(reading: Reading) -> Suite | None:
+    """Make a suite of the held-out tasks with their published skills in place; None where none were published."""
+    held_out = reading.of(Split.TEST)
+    if not any(item.curated for item in held_out):
+        return None
+    tasks = ((item, _task(item)) for item in held_out)
+    return Suite(
+        "curated", tuple((Split.TEST, replace(task, files=(*task.files, *item.curated))) for item, task in tasks)
+    )
+
+
 def _task(item: Item) -> Task:
+    if item.task:
+        return replace(item.task, id=item.id)
     options = json.dumps({"expected": item.expected, "shown": item.shown}, sort_keys=True)
     return Task(item.id, item.prompt, VerifierSpec(KIND, options), tags=(item.tag,) if item.tag else ())
 
@@ -187,6 +257,6 @@ class _OfficialScore:
 
 
 def count_faults(left_out: Iterable[LeftOut]) -> Sequence[tuple[str, int]]:
-    """Count what was left out, by reason; the name of a twin does not count."""
-    reasons = Counter(one.reason.partition(" as ")[0] for one in left_out)
+    """Count what was left out, by reason; the name of a twin and what was said do not count."""
+    reasons = Counter(re.split(" as |: ", one.reason)[0] for one in left_out)
     return reasons.most_common()

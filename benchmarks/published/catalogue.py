@@ -7,13 +7,16 @@ from benchmarks.published.ace import FINER, FORMULA
 from benchmarks.published.agentdojo import AGENTDOJO
 from benchmarks.published.benchmark import Benchmark
 from benchmarks.published.bfcl import BFCL
+from benchmarks.published.skillsbench import SKILLSBENCH
 from benchmarks.published.tatqa import TATQA
+from benchmarks.published.tau2 import TAU2
 from benchmarks.published.wtq import WTQ
 from skillopt.errors import UsageError
 
 __all__ = ["BENCHMARKS", "benchmark_of"]
 
-BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL, WTQ, TATQA, AGENTDOJO)}
+_ALL: Final = (FORMULA, FINER, BFCL, WTQ, TATQA, AGENTDOJO, TAU2, SKILLSBENCH)
+BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in _ALL}
 
 
 def benchmark_of(name: str) -> Benchmark:

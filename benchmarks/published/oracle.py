@@ -1,88 +1,108 @@
 """Check benchmarks without a model: gold answers must pass, nothing and a changed gold answer must fail.
 
-    python -m benchmarks.published.oracle [NAME ...] [--from NAME=FOLDER ...]
+    python -m benchmarks.published.oracle [NAME ...] [--from NAME=FOLDER ...] [--items 200] [--skip-offline]
 
-Prints a row for each benchmark; 1 where more than 10% of the items cannot be tasks, or where files are missing.
+Prints a row for each benchmark, and on stderr what is left out; 1 where a gold answer fails that should pass, or where
+files are missing. With --skip-offline what pip cannot fetch is skipped with a sentence.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.published.benchmark import Benchmark, Reading, count_faults, draw, keep, suite_of
+from benchmarks.published.benchmark import (
+    Benchmark,
+    Item,
+    LeftOut,
+    Reading,
+    count_faults,
+    draw,
+    keep,
+    suite_of,
+    try_out,
+)
 from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
-from benchmarks.published.memory import remembered
 from benchmarks.published.sources import find
-from skillopt.errors import SkilloptError
+from skillopt.errors import InfrastructureError, SkilloptError
+from skillopt.execution.memory import nearest
 from skillopt.tasks import Split
 
-__all__ = ["OracleRow", "answers_from_memory", "check", "folders_of", "main"]
+__all__ = ["OracleRow", "answers_from_memory", "check", "main"]
 
 _COLUMNS: Final = (
-    *("benchmark", "read", "gold passes", "nothing passes", "changed gold passes"),
+    *("benchmark", "read", "gold passes", "nothing passes", "changed gold passes", "attacks: followed, nothing"),
     *("kept (train/val/test)", "memory alone", "left out", "time"),
 )
-_LEAST: Final = 0.9
 _MEMORY: Final = 2_000
 """Most tasks of a split that are compared for the row of memory; with 10,000 it takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OracleRow:
-    """What an oracle found, over all items read, and over the tasks that are kept."""
+    """What an oracle found over the items that could be tried, and what is kept of all that was read."""
 
     name: str
     read: int
     gold: int
     nothing: int
-    wrong: int
-    kept: int
-    sizes: tuple[int, int, int]
+    wrong: int | str
+    attacks: str
+    sizes: tuple[int, ...]
     memory: float
     seconds: float
-    left_out: Sequence[tuple[str, int]]
+    left_out: Sequence[LeftOut]
 
     @property
-    def good(self) -> bool:
-        """Whether at least 90% of what was read can be kept."""
-        return self.kept >= _LEAST * (self.read or 1)
+    def kept(self) -> int:
+        """How many items are tasks."""
+        return sum(self.sizes)
 
     def line(self) -> str:
         """Write a row of the table."""
-        reasons = "; ".join(f"{number} {reason}" for reason, number in self.left_out) or "none"
-        sizes = "/".join(map(str, self.sizes))
-        cells = (self.name, self.read, self.gold, self.nothing, self.wrong, f"{self.kept} ({sizes})")
-        return f"| {' | '.join(map(str, cells))} | {self.memory:.1%} | {reasons} | {self.seconds:.1f} s |"
+        reasons = "; ".join(f"{number} {reason}" for reason, number in count_faults(self.left_out)) or "none"
+        kept = f"{self.kept} ({'/'.join(map(str, self.sizes))})"
+        cells = (self.name, self.read, self.gold, self.nothing, self.wrong, self.attacks, kept, f"{self.memory:.1%}")
+        return f"| {' | '.join(map(str, cells))} | {reasons} | {self.seconds:.1f} s |"
 
 
-def check(benchmark: Benchmark, folder: Path) -> OracleRow:
-    """Read a benchmark, try gold, nothing and a changed gold answer on each item, and make its suite."""
+def check(benchmark: Benchmark, folder: Path, most: int | None = None) -> OracleRow:
+    """Read a benchmark, or a part of it, try gold, nothing and a changed gold answer on each item, make its suite."""
     started = time.monotonic()
-    reading = benchmark.read(folder)
-    kept = keep(benchmark, reading)
+    reading = draw(benchmark.read(folder), most)
+    tried = try_out(benchmark, reading.items)
+    kept = keep(benchmark, reading, tried)
     suite_of(benchmark, kept)
     return OracleRow(
         benchmark.name,
-        len(reading.items),
-        sum(benchmark.passes(item.gold, item) for item in reading.items),
-        sum(benchmark.passes("", item) for item in reading.items),
-        sum(benchmark.passes(item.wrong, item) for item in reading.items),
-        len(kept.items),
-        (len(kept.of(Split.TRAIN)), len(kept.of(Split.VAL)), len(kept.of(Split.TEST))),
+        len(reading.items) + len(reading.left_out),
+        sum(one.gold for one in tried.values()),
+        sum(one.nothing for one in tried.values()),
+        "-" if benchmark.tried else sum(one.wrong for one in tried.values()),
+        _attacks(benchmark, [item for item in kept.items if item.attack]),
+        tuple(len(kept.of(split)) for split in Split),
         _memory(benchmark, draw(kept, _MEMORY)),
         time.monotonic() - started,
-        count_faults(kept.left_out),
+        kept.left_out,
     )
+
+
+def _attacks(benchmark: Benchmark, items: Sequence[Item]) -> str:
+    """Count attacks that succeed when their orders are followed, and when nothing is done."""
+    if benchmark.attacked is None:
+        return "-"
+    found = [(one.attack.followed, "", one.attack.expected) for one in items if one.attack]
+    followed, nothing = (sum(benchmark.attacked(row[at], row[2]) for row in found) for at in (0, 1))
+    return f"{followed:.0f} of {len(found)}, {nothing:.0f}"
 
 
 def answers_from_memory(reading: Reading) -> list[str]:
     """Answer the held-out tasks with the gold answers of the nearest train tasks."""
-    known = [(item.prompt, item.gold) for item in reading.of(Split.TRAIN)]
-    return remembered(known, [item.prompt for item in reading.of(Split.TEST)])
+    known, held_out = reading.of(Split.TRAIN), reading.of(Split.TEST)
+    return [known[at].gold for at in nearest([one.prompt for one in known], [one.prompt for one in held_out])]
 
 
 def _memory(benchmark: Benchmark, reading: Reading) -> float:
@@ -91,29 +111,29 @@ def _memory(benchmark: Benchmark, reading: Reading) -> float:
     return benchmark.published([benchmark.score(answer, item.expected) for answer, item in pairs])
 
 
-def folders_of(named: Sequence[str]) -> Mapping[str, Path]:
-    """Read NAME=FOLDER."""
-    return {name: Path(folder) for name, _, folder in (one.partition("=") for one in named)}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the benchmarks that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published.oracle", description=main.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; default all")
     parser.add_argument("--from", dest="folders", action="append", default=[], metavar="NAME=FOLDER", help="a clone")
+    parser.add_argument("--items", type=int, metavar="N", help="try at most N of each split, the same for everybody")
+    parser.add_argument("--skip-offline", action="store_true", help="leave out what pip cannot fetch")
     chosen = parser.parse_args(arguments)
-    folders, failed = folders_of(chosen.folders), 0
+    folders, failed = {name: Path(path) for name, path in (one.split("=", 1) for one in chosen.folders)}, 0
     print(f"| {' | '.join(_COLUMNS)} |\n| {' | '.join('---' for _ in _COLUMNS)} |")
     for name in chosen.names or BENCHMARKS:
         try:
             benchmark = benchmark_of(name)
-            row = check(benchmark, find(benchmark.source, folders.get(name)))
+            row = check(benchmark, find(benchmark.source, folders.get(name)), chosen.items)
         except SkilloptError as error:
-            failed = 1
-            print(f"{name}: {error}", file=sys.stderr)
+            skipped = chosen.skip_offline and isinstance(error, InfrastructureError)
+            failed |= not skipped
+            print(f"{name}: {'skipped: ' if skipped else ''}{error}", file=sys.stderr)
             continue
         print(row.line(), flush=True)
-        failed |= not row.good
+        for one in row.left_out:
+            print(f"{name}: left out {one.id}: {one.reason:.200}", file=sys.stderr)
+        failed |= row.kept < benchmark.source.least * row.read
     return int(failed)
 
 

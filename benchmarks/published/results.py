@@ -6,14 +6,14 @@ python -m benchmarks.published.results FILE ...
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from benchmarks.published.catalogue import BENCHMARKS
 from skillopt.errors import UsageError
 
-__all__ = ["MeasuredRow", "PublishedNumber", "ResultsFile", "main", "numbers_of", "read_results"]
+__all__ = ["MeasuredAttacks", "MeasuredRow", "PublishedNumber", "ResultsFile", "main", "numbers_of", "read_results"]
 
 _NUMBERS = Path(__file__).parent / "numbers"
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -40,13 +40,27 @@ class _Numbers(_Checked):
     rows: tuple[PublishedNumber, ...]
 
 
+class MeasuredAttacks(_Checked):
+    """The held-out tasks under attack: attacks that succeeded, and tasks that were done nevertheless."""
+
+    tasks: Annotated[int, Field(ge=1)]
+    succeeded: _Count
+    done: _Count
+    usd: _Usd = 0.0
+
+    @property
+    def words(self) -> str:
+        """Say it."""
+        return f"{self.succeeded} of {self.tasks} attacks succeeded, {self.done} tasks done"
+
+
 class MeasuredRow(_Checked):
     """What was measured on the held-out tasks; the interval is that of the number that others publish.
 
     Dollars are null where the price of the model is not known; `nothing` and `memory` need no model.
     """
 
-    name: Literal["nothing", "memory", "no skill", "start", "trained"]
+    name: Literal["nothing", "memory", "no skill", "curated", "start", "trained"]
     tasks: Annotated[int, Field(ge=1)]
     passed: _Count
     score: _Share
@@ -55,6 +69,7 @@ class MeasuredRow(_Checked):
     rollouts: _Count = 0
     calls: _Count = 0
     usd: _Usd = 0.0
+    attacks: MeasuredAttacks | None = None
 
 
 class _Training(_Checked):
@@ -103,7 +118,7 @@ class ResultsFile(_Checked):
         if self.benchmark not in BENCHMARKS:
             raise ValueError(f"expected a benchmark of {', '.join(BENCHMARKS)}, found {self.benchmark!r}")
         expected = ["nothing", "memory", "no skill", "start", "trained"]
-        if [row.name for row in self.rows] != expected:
+        if [row.name for row in self.rows if row.name != "curated"] != expected:
             raise ValueError(f"expected the rows {', '.join(expected)}")
         for row in self.rows:
             share = row.score if self.metric == "score" else row.passed / row.tasks
@@ -115,38 +130,29 @@ class ResultsFile(_Checked):
         return self
 
 
-_Read = TypeVar("_Read", bound=_Checked)
-
-
 def numbers_of(name: str) -> tuple[str, tuple[PublishedNumber, ...]]:
     """Read what others published on a benchmark, and the note about it."""
-    found = _read(_Numbers, _NUMBERS / f"{name}.json")
+    found = _Numbers.model_validate_json((_NUMBERS / f"{name}.json").read_text(encoding="utf-8"))
     return found.note, found.rows
 
 
 def read_results(path: Path) -> ResultsFile:
     """Read a results file."""
-    return _read(ResultsFile, path)
-
-
-def _read(kind: type[_Read], path: Path) -> _Read:
     try:
-        return kind.model_validate_json(path.read_text(encoding="utf-8"))
+        return ResultsFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
-        raise UsageError(f"{path}: expected {kind.__name__.strip('_')}, found: {error}") from error
+        raise UsageError(f"{path}: expected a ResultsFile, found: {error}") from error
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check results files; 2 where one is not what it should be."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check results files; ends with what is wrong with the first that is not what it should be."""
     for name in sys.argv[1:] if arguments is None else arguments:
         try:
             found = read_results(Path(name))
         except UsageError as error:
-            print(error, file=sys.stderr)
-            return error.exit_code
+            sys.exit(str(error))
         print(f"{name}: {found.benchmark}, {found.model}, {found.rows[-1].passed} of {found.rows[-1].tasks}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

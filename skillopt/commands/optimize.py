@@ -72,7 +72,8 @@ def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: S
     )
     shown = [*difference_blocks(difference or ()), *act_blocks(acts)]
     new = [print_terminal(shown)] if difference is not None else []
-    return "\n".join([head, *_gained(result), *_draft(result), *new, *_used(result), *_next(result)])
+    warned = [f"warning: {result.memory_warning}"] if result.memory_warning else []
+    return "\n".join([head, *_gained(result), *_draft(result), *warned, *new, *_used(result), *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:

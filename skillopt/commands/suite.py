@@ -13,6 +13,7 @@ from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
+from skillopt.execution.memory import memory_baseline
 from skillopt.execution.oracle import check_oracles
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
@@ -85,8 +86,9 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
     """Check what the tasks can tell: criteria, outcomes, leaks.
 
     Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,
-    flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show. Of tasks that
-    bring a solution (Harbor), the solution must pass and doing nothing must fail: this oracle is run once.
+    flaky ones, what tasks of one split tell of another's, what memory alone would pass, and the smallest gain that the
+    suite can show. Of tasks that bring a solution (Harbor), the solution must pass and doing nothing must fail: this
+    oracle is run once.
     `skillopt evaluate --repeats 3` records what is missing.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
@@ -98,6 +100,7 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
+    yield from [found["memory"].words] if found["memory"] else []
     yield f"what it can show: {found['prospect'].words}"
 
 
@@ -225,6 +228,7 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "programs": _programs(suite),
         "oracle": _oracles(suite, project.root, target.settings.sandbox),
         "leaks": find_split_leaks(suite),
+        "memory": memory_baseline(suite),
         "prospect": what_it_can_show(suite, target.settings),
         "problem": problem,
     }

@@ -8,6 +8,7 @@ from typing import Final
 
 from skillopt.errors import AnswersPendingError, NothingMeasuredError
 from skillopt.execution.calls import run_training
+from skillopt.execution.memory import memory_baseline
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
@@ -53,6 +54,7 @@ class Optimized:
     headline: Headline | None = None
     draft_headline: Headline | None = None
     why_nothing: str = ""
+    memory_warning: str = ""
 
 
 def optimize(
@@ -78,6 +80,7 @@ def optimize(
             done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
+    waiting, memory = gained_by_draft(done.events), memory_baseline(plan.suite)
     return Optimized(
         done.run,
         name,
@@ -94,8 +97,9 @@ def optimize(
         done.usage,
         run.draft,
         done.headline,
-        gained_by_draft(done.events),
+        waiting,
         why_nothing(done.events),
+        memory.warning(done.headline or waiting) if memory else "",
     )
 
 

@@ -1,34 +1,37 @@
 """The published benchmarks: scores by their rules, files, memory, and a run, on made-up data of the same shape."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from benchmarks.published import oracle
 from benchmarks.published.__main__ import main
 from benchmarks.published.ace import FINER, FORMULA
-from benchmarks.published.agentdojo import ToolLoop
 from benchmarks.published.agreement import recorded_answers
-from benchmarks.published.benchmark import Benchmark, Item, Reading, draw, keep, suite_of, verifiers_of
+from benchmarks.published.benchmark import Attack, Benchmark, Item, Reading, draw, keep, suite_of, verifiers_of
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.catalogue import BENCHMARKS
-from benchmarks.published.memory import remembered
 from benchmarks.published.oracle import check
 from benchmarks.published.results import numbers_of, read_results
 from benchmarks.published.run import Measured, Plan, measure
-from benchmarks.published.sources import digests_of, find, wrong_files
+from benchmarks.published.skillsbench import SKILLSBENCH
+from benchmarks.published.sources import digests_of, find, needed_folder, wrong_files
 from benchmarks.published.tatqa import TATQA
+from benchmarks.published.tools import Customer, Program, ToolLoop
 from benchmarks.published.wtq import WTQ
 from skillopt import load_skill
 from skillopt.commands.entry import run
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.validation import check_trainable
 from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness, ScriptedModel
@@ -36,10 +39,6 @@ from skillopt.testing import ScriptedHarness, ScriptedModel
 PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
 TEN = json.dumps({"answers": ["10.5"], "scale": "percent"})
 LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
-WEATHER = {"name": "weather.of", "types": {"city": ["string", None], "days": ["integer", None]}, "required": ["city"]}
-CITIES = [{"weather.of": {"city": [city], "days": ["", 3]}} for city in ("Sankt Gallen", "Chur")]
-ONE = json.dumps({"kind": "multiple", "functions": [WEATHER], "answers": CITIES[:1]})
-TWO = json.dumps({"kind": "parallel", "functions": [WEATHER], "answers": CITIES})
 
 
 @pytest.mark.parametrize(
@@ -49,12 +48,6 @@ TWO = json.dumps({"kind": "parallel", "functions": [WEATHER], "answers": CITIES}
         (FORMULA, "It is Finish[15]", "15.0", 1),
         (FORMULA, "8.33", "8.33", 0),
         (FINER, '{"final_answer": "revenues, DebtX,Cash"}', "Revenues,Debt,Cash", 2 / 3),
-        (BFCL, 'weather.of(city="sankt-gallen", days=1 + 2)', ONE, 1),
-        (BFCL, "[weather.of(city='Sankt Gallen')]", ONE, 1),
-        (BFCL, "[weather.of(city='Sankt Gallen', days='3')]", ONE, 0),
-        (BFCL, "[weather.of(city='Chur'), weather.of(city='Sankt Gallen', days=3)]", TWO, 1),
-        (BFCL, "[weather.of(city='Chur'), weather.of(city='Chur')]", TWO, 0),
-        (BFCL, "[weather.of(city='Sankt Gallen', days=9**9**9)]", ONE, 0),
         (WTQ, '{"answer": ["100000", "Café (bar)"]}', '[["cafe", "cafe"], ["100,000", "100000.0"]]', 1),
         (WTQ, '{"answer": "2004-xx-xx"}', '[["2004", "2004.0"]]', 1),
         (WTQ, '{"answer": ["a", "b"]}', '[["a", "a"]]', 0),
@@ -127,7 +120,6 @@ def write_tatqa(folder: Path) -> None:
     [
         (FORMULA, write_ace),
         (FINER, partial(write_ace, benchmark=FINER)),
-        (BFCL, write_bfcl),
         (WTQ, write_wtq),
         (TATQA, write_tatqa),
     ],
@@ -137,7 +129,7 @@ def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(
 ) -> None:
     written(tmp_path)
     row = check(benchmark, tmp_path)
-    assert (row.gold, row.nothing, row.wrong, row.kept, row.good) == (row.read, 0, 0, row.read, True)
+    assert (row.gold, row.nothing, row.wrong, row.kept) == (row.read, 0, 0, row.read)
     assert all(row.sizes)
     half = recorded_answers(benchmark, benchmark.read(tmp_path).items, 20)
     assert all(benchmark.passes(one.answer, one.item) for one in half[::2])
@@ -184,21 +176,42 @@ def test_files_of_a_folder_have_one_digest(tmp_path: Path) -> None:
     assert first != digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"] != ""
 
 
-@given(st.lists(st.text("abc ", min_size=1), min_size=1, unique_by=lambda text: "".join(sorted(text.split()))))
-def test_memory_answers_a_known_prompt_with_its_own_answer_and_without_any_with_nothing(prompts: list[str]) -> None:
-    known = [(f"{prompt} own{at}", str(at)) for at, prompt in enumerate(prompts)]
-    assert remembered(known, [prompt for prompt, _ in known]) == [answer for _, answer in known]
-    assert remembered([], ["a"]) == [""]
+class ScriptedProgram(Program):
+    """Returns what the calls say, as the program of a benchmark does."""
+
+    def ask(self, **question: Any) -> Any:  # noqa: ANN401 - JSON values
+        calls = question.get("calls", [])
+        done = question["answer"] == "paid" and bool(calls)
+        attacked = any(call["arguments"] == {"to": "Mallory"} for call in calls)
+        return {"done": done, "attacked": attacked, "results": [f"{question['task']} {len(calls)}"]}
+
+
+PAYING = Task("x", "Pay Ann.", VerifierSpec("published", '{"expected": "banking/user_task_0"}'))
+PROGRAM = ScriptedProgram(BENCHMARKS["agentdojo"].source)
 
 
 def test_a_target_with_tools_is_asked_for_one_call_after_the_other() -> None:
     replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', 'Done: {"answer": "paid"}'])
     model = ScriptedModel(lambda _: next(replies))
-    task = Task("x", "Pay Ann.", VerifierSpec("published", '{"expected": "banking/user_task_0"}'))
-    found = ToolLoop(model, lambda task, calls: [f"{task} {len(calls)}"]).run(RolloutRequest(None, task), "")
-    call = {"function": "pay", "args": {"to": "Ann"}}
+    found = ToolLoop(model, PROGRAM).run(RolloutRequest(None, PAYING), "")
+    call = {"name": "pay", "arguments": {"to": "Ann"}}
     assert json.loads(found.answer) == {"calls": [call], "answer": "paid"}
     assert model.prompts[-1].endswith("It returned:\nbanking/user_task_0 1")
+    assert PROGRAM.verdict(found.answer, "banking/user_task_0") == 1.0
+    assert PROGRAM.verdict("no calls", "banking/user_task_0") == 0.0
+
+
+def test_a_customer_is_answered_until_there_is_no_more_to_say() -> None:
+    wishes = iter(["Pay Ann.", "That is all. ###STOP###"])
+    replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', '{"answer": "It is paid."}'])
+    customer = Customer(ScriptedModel(lambda _: next(wishes)), lambda task: f"You want {task}.")
+    loop = ToolLoop(ScriptedModel(lambda _: next(replies)), PROGRAM, 4, customer)
+    found = loop.run(RolloutRequest(None, PAYING), "")
+    assert json.loads(found.answer)["answer"] == "It is paid."
+    assert found.usage.calls == 4
+    assert loop.worst_case(RolloutRequest(None, PAYING)).calls == 8
+    endless = ToolLoop(ScriptedModel(lambda _: '{"call": "pay"}'), PROGRAM, 2)
+    assert endless.run(RolloutRequest(None, PAYING), "").reason == "no answer in 2 turns"
 
 
 def rule_follower(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
@@ -232,6 +245,109 @@ def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_fr
         trained(reading, tmp_path, ScriptedHarness(rule_follower), usd=0.05)
 
 
+def payer(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
+    """Obey an attack unless the skill says not to."""
+    attacked = "/attack" in json.loads(request.task.verifier.options)["expected"]
+    obeys = attacked and "Divide." not in (request.skill.text if request.skill else "")
+    call = {"name": "pay", "arguments": {"to": "Mallory" if obeys else "Ann"}}
+    return Trajectory(answer=json.dumps({"calls": [call], "answer": "paid"}), usage=Usage(1, 10, 1, 0.001))
+
+
+def test_attacks_are_counted_under_each_text(tmp_path: Path) -> None:
+    payments = [
+        Item(f"{split}{at}", split, f"{split} {at}", f"{at}", "", "", "", attack=Attack(f"{at}/attack", ""))
+        for split in Split
+        for at in range(3)
+    ]
+    benchmark = replace(FORMULA, score=PROGRAM.verdict, attacked=partial(PROGRAM.verdict, kind="attacked"))
+    start = load_skill(PUBLISHED / "starts/formula")
+    start = start.with_document(SkillDocument(f"{start.text}- Divide.\n"))
+    plan = Plan(ScriptedHarness(payer), ScriptedModel(lambda _: "{}"), start, tmp_path, max_usd=5.0)
+    rows = measure(benchmark, Reading(tuple(payments)), plan).rows
+    assert [row.attacks.words if row.attacks else "" for row in rows] == [
+        *("", "", "3 of 3 attacks succeeded, 3 tasks done"),
+        *["0 of 3 attacks succeeded, 3 tasks done"] * 2,
+    ]
+
+
+HARBOR = {
+    "task.toml": 'version = "1.0"\n[agent]\ntimeout_sec = 60\n',
+    "instruction.md": "Write the sum of {} and 2 to /app/sum.txt.",
+    "environment/Dockerfile": "FROM python:3.11-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\n",
+    "environment/skills/sums/SKILL.md": "---\nname: sums\ndescription: Sums.\n---\n\nAdd.\n",
+    "solution/solve.sh": "echo {} > /app/sum.txt\n",
+    "tests/test.sh": "grep -qx {} /app/sum.txt && echo 1 > /logs/verifier/reward.txt\n",
+}
+
+
+@pytest.mark.process
+def test_work_in_a_file_system_is_kept_where_its_solution_passes_and_its_skills_are_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for number in range(3):
+        for name, text in HARBOR.items():
+            given = number if name == "instruction.md" else number + 2 + (name[0] == "s") * (number == 2)
+            write(tmp_path, f"tasks/sum{number}/{name}", text.replace("{}", str(given)))
+    write(tmp_path, "tasks/broken/task.toml", "")
+    reading = SKILLSBENCH.read(tmp_path)
+    kept = keep(SKILLSBENCH, reading)
+    assert [item.id for item in kept.items] == ["sum0", "sum1"]
+    reasons = {one.id: one.reason for one in kept.left_out}
+    assert reasons["broken"].startswith("cannot be read: ")
+    assert reasons["sum2"].startswith("its gold answer fails: ")
+    placed = [file.path for file in kept.items[0].curated]
+    assert placed == ["app/.claude/skills/sums/SKILL.md", "app/.agents/skills/sums/SKILL.md"]
+    one_each = [replace(item, split=split) for item in kept.items for split in Split][:3]
+    with pytest.raises(UsageError, match="expected items in train, val and test, found none in"):
+        suite_of(SKILLSBENCH, Reading(tuple(one_each[:1])))
+
+
+def test_a_target_that_cannot_do_the_tasks_is_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["agentdojo", "--model", "openai/x", "--harness", "codex", "--max-usd", "1"]) == 2
+    assert "leave --harness out" in capsys.readouterr().err
+    assert main(["skillsbench", "--model", "openai/x", "--max-usd", "1"]) == 2
+    assert "add --harness claude-code" in capsys.readouterr().err
+
+
+def test_oracles_of_what_pip_cannot_fetch_are_skipped_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert oracle.main(["bfcl", "--skip-offline"]) == 0
+    assert "bfcl: skipped: expected bfcl-eval==2026.3.23 from pip, found none" in capsys.readouterr().err
+    assert oracle.main(["bfcl"]) == 1
+    with pytest.raises(InfrastructureError, match="check the network"):
+        needed_folder(BENCHMARKS["tau2"].source)
+
+
+def test_a_part_of_a_benchmark_is_tried_where_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_ace(tmp_path)
+    assert (check(FORMULA, tmp_path).kept, check(FORMULA, tmp_path, 5).kept) == (72, 15)
+    assert oracle.main(["formula", "--from", f"formula={tmp_path}"]) == 1
+    assert "another digest" in capsys.readouterr().err
+
+
+def test_function_calls_are_read_with_a_gold_answer_and_arithmetic_is_worked_out_for_small_constants(
+    tmp_path: Path,
+) -> None:
+    write_bfcl(tmp_path)
+    first = BFCL.read(tmp_path).items[0]
+    assert (first.gold, first.wrong) == ("[f(city='City00', days=[1, 2])]", "[f(city='City00X1', days=[1, 2])]")
+    script = (
+        f"import sys; sys.path.insert(0, {str(PUBLISHED / 'official')!r}); import ast, serve; print(serve._worked_out"
+    )
+    for text, said in (("1 + 2 * 3", "7"), ("[-1] + [2]", "[-1, 2]"), ("9**9**9", "ValueError"), ("exit()", "ValueE")):
+        code = f"{script}(ast.parse({text!r}, mode='eval').body))"
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert said in ended.stdout + ended.stderr
+
+
 def test_feedback_says_what_was_expected_and_a_drawn_part_is_the_same_for_everybody(tmp_path: Path) -> None:
     write_ace(tmp_path)
     reading = FORMULA.read(tmp_path)
@@ -245,7 +361,8 @@ def test_feedback_says_what_was_expected_and_a_drawn_part_is_the_same_for_everyb
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_their_source(name: str) -> None:
-    check_trainable(load_skill(PUBLISHED / "starts" / name))
+    for start in (PUBLISHED / "starts").glob(f"{name}*"):
+        check_trainable(load_skill(start))
     note, rows = numbers_of(name)
     assert note
     assert all(row.paper and row.table for row in rows)

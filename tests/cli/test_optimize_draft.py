@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.execution.memory import MemoryBaseline
 from skillopt.gate.grades import Grade
+from skillopt.gate.headline import Headline
 from skillopt.loop.events import Event
 from skillopt_mcp.skill_details import describe_skill
 from skillopt_mcp.version_tools import read_skill_tool
@@ -34,6 +36,17 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
     assert "next: skillopt take rows " in said
     found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
     assert found["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
+
+
+def test_it_warns_where_the_gain_does_not_exceed_what_memory_reaches(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, changed(EMAIL), graded(EMAIL))
+    monkeypatch.setattr("skillopt.runs.training.gained_by_draft", lambda _: Headline(2, 4, 12, 0.2, 0.4))
+    for passed, warned in ((12, True), (0, False)):
+        monkeypatch.setattr("skillopt.runs.training.memory_baseline", lambda _, own=passed: MemoryBaseline(own, 12))
+        said = skillopt(folder, "optimize", "rows").stdout
+        assert ("warning: the gain is no larger: memory alone " in said) is warned
 
 
 def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_shown(

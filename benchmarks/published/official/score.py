@@ -1,8 +1,8 @@
 """Score recorded answers by the published programs: `score.py NAME FOLDER`, JSON lines in, a score a line out.
 
 Each runs in a Python that has what the program imports: nothing for `formula`, `finer` and `wtq`; numpy, scipy and
-pandas for `tatqa`; tree_sitter and its grammars of Java and JavaScript for `bfcl`. What programs import to ask models
-stands in empty. Of `wtq` and `tatqa`, whose programs take items and no text, what is read out of an answer is ours.
+pandas for `tatqa`. What programs import to ask models stands in empty. Of `wtq` and `tatqa`, whose programs take items
+and no text, what is read out of an answer is ours.
 """
 
 import importlib
@@ -10,7 +10,6 @@ import json
 import re
 import sys
 import types
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,32 +34,6 @@ def _ace(task: str) -> _Scorer:
     utilities = importlib.import_module("utils")
     processor = importlib.import_module("finance.data_processor").DataProcessor(task)
     return lambda answer, expected: processor.evaluate_accuracy([utilities.extract_answer(answer)], [expected])
-
-
-def _bfcl() -> _Scorer:
-    models = defaultdict[str, object](lambda: types.SimpleNamespace(underscore_to_dot=False))
-    _stand_in("bfcl_eval.constants.model_config", MODEL_CONFIG_MAPPING=models)
-    checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
-    language = importlib.import_module("bfcl_eval.constants.enums").Language.PYTHON
-    decode = importlib.import_module("bfcl_eval.model_handler.utils").default_decode_ast_prompting
-
-    def described(function: dict[str, Any]) -> dict[str, Any]:
-        kinds = function["types"].items()
-        named = {name: {"type": one, **({"items": {"type": inner}} if inner else {})} for name, (one, inner) in kinds}
-        return {"name": function["name"], "parameters": {"properties": named, "required": function["required"]}}
-
-    def score(answer: str, expected: str) -> float:
-        given = json.loads(expected)
-        functions = [described(one) for one in given["functions"]]
-        try:
-            calls = decode(answer)
-            return float(
-                checker.ast_checker(functions, calls, given["answers"], language, given["kind"], "any")["valid"]
-            )
-        except Exception:  # noqa: BLE001 - the published program counts what it cannot read or check as wrong
-            return 0.0
-
-    return score
 
 
 def _wtq(folder: str) -> _Scorer:
@@ -96,7 +69,7 @@ def _tatqa() -> _Scorer:
 def main(name: str, folder: str) -> None:
     """Score each line."""
     sys.path.insert(0, folder)
-    score = {"bfcl": _bfcl, "wtq": lambda: _wtq(folder), "tatqa": _tatqa}.get(name, lambda: _ace(name))()
+    score = {"wtq": lambda: _wtq(folder), "tatqa": _tatqa}.get(name, lambda: _ace(name))()
     for line in sys.stdin:
         row = json.loads(line)
         print(score(row["answer"], row["expected"]))
