@@ -1,6 +1,6 @@
 """Whether two rules say the same in other words, by the words that they share; deterministic, and in English only.
 
-Words count by stem and by a table of words that rules use for one another. Measured with `benchmarks/refusals`.
+Words count by stem and by a table of words that rules use for one another. Measured with `tools/measure_refusals.py`.
 """
 
 import re
@@ -49,8 +49,8 @@ begin start first beginning top opening lead leading initial front prefix preced
 end close finish last final trailing closing bottom conclude suffix terminate
 duplicate identical repeat repeated twice redundant deduplicate dedupe equal
 iso yyyy yyyy-mm-dd 8601|email e-mail mail e-mails|period dot|empty missing blank absent null
-bracket parenthesis parentheses|question ask request query|reply answer respond response|claim statement assertion|decimal digit place
-refund reimburse|quote cite verbatim citation|short brief concise succinct terse
+bracket parenthesis parentheses|question ask request query|reply answer respond response|claim statement assertion
+decimal digit place|refund reimburse|quote cite verbatim citation|short brief concise succinct terse
 max maximum most limit exceed cap longer|least minimum min fewer|alternative option choice|file module document
 time timestamp clock|explain describe spell clarify define|valid validate check verify|function method procedure routine
 annotation annotate hint type|heading header title|list bullet enumerate|space whitespace blanks

@@ -16,6 +16,7 @@ from skillopt.loop.caps import TrainRollouts
 from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.policy import Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
@@ -91,9 +92,16 @@ class World:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
         return ScriptedRunner(self.rollout, reply)
 
-    def training(self, reply: Callable[[str], str], sizes: Sequence[int], **values: object) -> TrainingRun:
+    def training(
+        self,
+        reply: Callable[[str], str],
+        sizes: Sequence[int],
+        refused: Sequence[PeoplesRefusal] = (),
+        **values: object,
+    ) -> TrainingRun:
         """Return a run of the loop before its first step."""
-        return TrainingRun(SKILL, self.suite(sizes), make_settings(("test", values)), self.runner(reply))
+        settings = make_settings(("test", values))
+        return TrainingRun(SKILL, self.suite(sizes), settings, self.runner(reply), refused=refused)
 
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Return the tasks, in order, as `train`, `val` and `test` of so many each."""

@@ -1,7 +1,7 @@
 """Measure how often a reworded rule is known for the one that people refused, and a different one is taken for it.
 
-`python -m benchmarks.refusals FILE...`: each line of a file is an object with `refused` and `proposed`, edits that have
-`content`, and `same`, whether they say the same. Without files, those here are measured, and the demo's rules: wordings
+`python -m tools.measure_refusals FILE...`: each line of a file is an object with `refused` and `proposed`, edits that have
+`content`, and `same`, whether they say the same. Without files, those in `tools/refusals` are measured, and the demo's rules: wordings
 of one rule against each other, and rules of the same section.
 """
 
@@ -15,14 +15,14 @@ from pathlib import Path
 
 from skillopt.safety.rewording import is_reworded
 
-_HERE = Path(__file__).parent
-_ADVICE = _HERE.parent / "demo" / "advice.toml"
+PAIRS = Path(__file__).parent / "refusals"
+_ADVICE = PAIRS.parents[1] / "benchmarks" / "demo" / "advice.toml"
 _FEW = 2
 
 
 def main(arguments: Sequence[str]) -> None:
     """Print for each file how many pairs of both kinds are held back, and which ones are judged wrongly."""
-    files = [Path(name) for name in arguments] or sorted(_HERE.glob("*.jsonl"))
+    files = [Path(name) for name in arguments] or sorted(PAIRS.glob("*.jsonl"))
     measured = {path.name: read_pairs(path) for path in files}
     if not arguments:
         measured[_ADVICE.name] = demo_pairs()
