@@ -1,8 +1,8 @@
 """Measure how often a reworded rule is known for the one that people refused, and a different one is taken for it.
 
-`python -m tools.measure_refusals FILE...`: each line of a file is an object with `refused` and `proposed`, edits that have
-`content`, and `same`, whether they say the same. Without files, those in `tools/refusals` are measured, and the demo's rules: wordings
-of one rule against each other, and rules of the same section.
+`python -m tools.measure_refusals FILE...`: each line of a file is an object with `refused` and `proposed`, edits that
+have `content`, and `same`, whether they say the same. Without files, those in `tools/refusals` are measured, and the
+demo's rules: wordings of one rule against each other, and rules of the same section.
 """
 
 import json

@@ -78,6 +78,8 @@ class OfferedEdit:
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
     ablation: Ablation | None = None
+    refused: str = ""
+    """Who refused the same in other words before, with that text, and why; of an edit that a person took, empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class OfferView:
     by_people: tuple[str, ...] = ()
     people: tuple[Version, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
+    target: str = ""
     conflicts: tuple[Conflict, ...] = ()
     claim: OfferClaim | None = None
     unmeasured: str = ""
@@ -135,8 +138,9 @@ class OfferView:
 
     @property
     def proven(self) -> bool:
-        """Whether it is shown to be better on new tasks, so that it may be an ordinary pull request."""
-        return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
+        """Whether it is proven, and says nothing that people refused, so that it may be an ordinary pull request."""
+        asks = any(edit.refused for edit in self.in_force)
+        return self.grade is Grade.PROVEN and not (self.draft or self.unmeasured or asks)
 
     @property
     def shortened(self) -> Grading | None:
@@ -172,7 +176,8 @@ def offer_mark(view: OfferView) -> str:
     """Return the hidden line by which a text that says the same is known, so that nothing is written twice."""
     claim = view.claim
     said = (claim.headline.words, claim.shown) if claim else (view.unmeasured,)
-    facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags)
+    asks = (edit.refused for edit in view.in_force)
+    facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags, *asks)
     return f"<!-- skillopt offer: {facts[:16]} -->"
 
 
@@ -232,6 +237,7 @@ def _headline(view: OfferView) -> str:
         return f"**Not measured**: {cited(view.unmeasured)}. Nothing is claimed of this text against {into}."
     whose = _whose(view)
     measured = f", measured with {whose}" if whose else ""
+    target = f" Target: {cited(view.target, 120)}." if view.target else ""
     versions = count_noun(len(view.versions), "version")
     tokens, grade = view.tokens, ""
     if view.grade is not None:
@@ -239,7 +245,7 @@ def _headline(view: OfferView) -> str:
         grade = f" **{words[:1].upper()}{words[1:]}**."
     return (
         f"**{view.claim.headline.passed}** ({view.claim.headline.score}){measured}: this text against {into} at "
-        f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
+        f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade}{target} {versions}, "
         f"{count_noun(len(view.in_force), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
     )
 
@@ -256,6 +262,7 @@ def _whose(view: OfferView) -> str:
 
 def _red_box(view: OfferView) -> list[ReportBlock]:
     rows = [cited(flag, 300) for flag in view.flags]
+    rows += [f"edit **{one.number}** was {one.refused}. Is it wanted now?" for one in view.in_force if one.refused]
     if view.conflicts:
         rows.append(f"{count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
         for one in view.conflicts:
@@ -348,9 +355,10 @@ def _task(view: OfferView, task: str) -> str:
 
 
 def _how_to_drop(view: OfferView) -> str:
+    number = view.in_force[0].number
     return (
-        "**Edits**: untick what you do not want and the next night drops it and measures again; or comment "
-        f"`/skillopt drop 7`, or run `skillopt decline {quote(view.skill)} 7`."
+        "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
+        f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
     )
 
 
@@ -362,8 +370,16 @@ def _by_people(view: OfferView) -> list[ReportBlock]:
         parts += [Paragraph(f"**{count_noun(len(lines), 'line')} {said}**:"), _diff(lines[:_FIRST_EDITS])]
         if len(lines) > _FIRST_EDITS:
             parts += paragraphs(f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff.")
-    rows = ", ".join(f"{cited(text, 80)} ({cited(by, 80)})" for text, by in view.dropped)
-    return [*parts, *paragraphs(f"**Dropped**: {rows}." if rows else "")]
+    rows = ", ".join(f"{cited(text, 80)} ({cited(by, 200)})" for text, by in view.dropped)
+    return [*parts, *paragraphs(f"**Dropped**: {rows}.{_cost_of_drop(view)}" if rows else "")]
+
+
+def _cost_of_drop(view: OfferView) -> str:
+    """Return what the newest version passed with the dropped edits, and what is left without them."""
+    claim, newest = view.claim, view.versions[-1:]
+    if claim is None or not claim.fresh or not newest or not newest[0].passed:
+        return ""
+    return f" Before the drop: {newest[0].passed}. Now: {claim.headline.passed}."
 
 
 def _siblings(view: OfferView) -> str:
@@ -395,7 +411,7 @@ def _how_to_take(view: OfferView) -> str:
         f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
     )
     take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
-    return f"{take} To refuse it: close, with a comment that says why; training remembers both.{back}"
+    return f"{take} To refuse it: close it with a comment that says why. Training does not propose it again.{back}"
 
 
 def _flips(view: OfferView) -> list[ReportBlock]:
@@ -404,9 +420,9 @@ def _flips(view: OfferView) -> list[ReportBlock]:
     verdict = view.claim.verdict
     rows = [
         f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
-        for what, names in (("now passing", verdict.fixed), ("no longer passing", verdict.broken))
+        for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
     ]
-    return [Heading("Tasks that changed sides", 3), Bullets(rows)]
+    return [Heading("Tasks fixed and broken", 3), Bullets(rows)]
 
 
 def _history(view: OfferView) -> list[ReportBlock]:

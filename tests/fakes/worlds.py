@@ -59,6 +59,7 @@ class World:
     first_only: bool = False
     flips: float = 0.0
     dead: frozenset[str] = frozenset()
+    refused: Sequence[PeoplesRefusal] = ()
     requests: list[RolloutRequest] = field(default_factory=list)
 
     def rollout(self, request: RolloutRequest) -> Rollout:
@@ -92,16 +93,10 @@ class World:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
         return ScriptedRunner(self.rollout, reply)
 
-    def training(
-        self,
-        reply: Callable[[str], str],
-        sizes: Sequence[int],
-        refused: Sequence[PeoplesRefusal] = (),
-        **values: object,
-    ) -> TrainingRun:
+    def training(self, reply: Callable[[str], str], sizes: Sequence[int], **values: object) -> TrainingRun:
         """Return a run of the loop before its first step."""
         settings = make_settings(("test", values))
-        return TrainingRun(SKILL, self.suite(sizes), settings, self.runner(reply), refused=refused)
+        return TrainingRun(SKILL, self.suite(sizes), settings, self.runner(reply), refused=self.refused)
 
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Return the tasks, in order, as `train`, `val` and `test` of so many each."""

@@ -26,9 +26,8 @@ def drafted(
 ) -> TrainingRun:
     """Return a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
     sizes = (12, val, 0)
-    run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(
-        reply, sizes, refused, **values
-    )
+    world = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"}), refused=refused)
+    run = world.training(reply, sizes, **values)
     list(measure_baseline(run))
     finish(run.policy.evidence.run(run.draft.skill, run.policy.evidence.tasks), run.answers)
     propose(run, *words)
