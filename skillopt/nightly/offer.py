@@ -138,7 +138,7 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
     """Take the draft over from the bundle, push or remove it, and bring its pull request up to date."""
     remote, tips, skill = desk.access.remote, desk.tips, target.name
     if version.is_open and not (offer.unfit_reason and not offer.missing_reason):
-        waits = f"the pull request of the newest version comes first: {version.url}"
+        waits = f"the draft waits until the newest version is merged or closed: {version.url}"
         offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)

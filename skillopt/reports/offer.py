@@ -286,10 +286,10 @@ def _what_would_prove(view: OfferView) -> list[ReportBlock]:
         return [Box("note", paragraphs(told))]
     grade = view.grade or Grade.UNPROVEN
     proof = f" {view.proof}" if view.proof else ""
-    what = "a draft of the optimizer, no version yet" if view.draft else "a draft pull request"
+    what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
     told = (
         f"**{grade.value.capitalize()}**: {GRADE_MEANINGS[grade]}. So this is {what}.{proof} A later night that proves "
-        "it makes it an ordinary pull request; closing it says no."
+        "it marks it as ready. Close it to say no."
     )
     return [Box("note", paragraphs(told))]
 

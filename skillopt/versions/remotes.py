@@ -146,8 +146,8 @@ class Remote:
             return
         if here not in (None, repository.ref_tip(_seen(ref))) and not repository.contains(tip, here):
             raise VersionConflictError(
-                f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
-                f"go on from theirs: git fetch {self.name} {name}, then git branch -f {name} {tip}"
+                f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To go on from "
+                f"theirs, run `git fetch {self.name} {name}` and then `git branch -f {name} {tip}`"
             )
         repository.check_branch(name)
         repository.move_branch(ref, here, tip)

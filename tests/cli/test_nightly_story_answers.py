@@ -155,7 +155,7 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     assert story.pull()["title"].endswith("(proven here)")
     assert re.search(r"About \d+ more tasks|tasks enough to prove", story.pull()["body"])
     assert "**Proven here**: better on these very tasks, which says less about new ones." in story.pull()["body"]
-    assert "A later night that proves it makes it an ordinary pull request" in story.pull()["body"]
+    assert "A later night that proves it marks it as ready" in story.pull()["body"]
     story.check_claims()
     story.check_unchanged()
 

@@ -44,8 +44,8 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
     unticked = body.replace("- [x] **2**", "- [ ] **2**")
     assert [box.key for box in unticked_edits(unticked)] == [f"{KEY}/2"]
     for said in (
-        "/skillopt drop 7",
-        "skillopt decline rows 7",
+        "/skillopt drop 1: why",
+        "skillopt decline rows 1",
         "skillopt rollback rows bbbbbbbbbb",
         "training 120 rollouts, $1.25",
     ):
