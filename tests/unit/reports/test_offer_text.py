@@ -103,6 +103,26 @@ def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -
     assert "`main`: `- Round to two digits.`" in body
 
 
+def test_an_edit_that_people_refused_in_other_words_stands_in_the_red_box_and_makes_it_a_draft() -> None:
+    view = offer(*TEXTS)
+    edits = (replace(view.edits[0], refused="refused in 9 by ada: no"), *view.edits[1:])
+    asked = replace(view, edits=edits)
+    assert "> - edit **1** was refused in 9 by ada: no. Is it wanted now?" in offer_body(asked)
+    assert (view.proven, asked.proven) == (True, False)
+    assert replace(asked, edits=(replace(edits[0], undone=True), *edits[1:])).proven
+    assert offer_mark(asked) != offer_mark(view)
+
+
+def test_what_a_drop_cost_and_the_target_are_on_the_first_screen() -> None:
+    view = replace(offer(*TEXTS), dropped=(("- Sort.", "ada: no"),), target="demo-1")
+    assert "Before the drop" not in offer_body(view)
+    assert view.claim is not None
+    shown = first_screen(offer_body(replace(view, claim=replace(view.claim, fresh=True))))
+    said = "(`ada: no`). Before the drop: 2 of 8 → 7 of 8 tasks passed. Now: 2 of 8 → 7 of 8 val tasks passed."
+    assert f"**Dropped**: `- Sort.` {said}" in shown
+    assert "Target: `demo-1`." in shown
+
+
 def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:
     one, many = (first_screen(offer_body(offer(*(f"Rule {at} is this." for at in range(count))))) for count in (3, 60))
     assert len(read_checklist(offer_body(offer(*(f"Rule {at} is this." for at in range(60)))))) == 60
