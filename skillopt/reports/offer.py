@@ -9,7 +9,6 @@ from typing import Final
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, grade_name, grade_words
 from skillopt.gate.headline import Headline
-from skillopt.reports.before_after import task_anchor
 from skillopt.reports.blocks import (
     Box,
     Bullets,
@@ -59,7 +58,6 @@ _FIRST_EDITS: Final = 10
 _MOST_TASKS: Final = 4
 _TEXT_LENGTHS: Final = (160, 80, 30)
 _MOST_EDITS: Final = 400
-_PLAIN: Final = re.compile(r"[\w .-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,6 @@ class OfferView:
     proof: str = ""
     flags: tuple[str, ...] = ()
     draft: bool = False
-    page: str = ""
     run: RunView | None = None
 
     @property
@@ -202,7 +199,7 @@ def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
 def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) -> list[ReportBlock]:
     diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    edits = [_box(view, edit, longest) for edit in view.in_force][:most]
+    edits = [_box(edit, longest) for edit in view.in_force][:most]
     rest: list[ReportBlock] = [Bullets(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
     told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), Bullets(edits[:_FIRST_EDITS])] if edits else []
     return [
@@ -312,7 +309,7 @@ def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return found
 
 
-def _box(view: OfferView, edit: OfferedEdit, longest: int) -> str:
+def _box(edit: OfferedEdit, longest: int) -> str:
     """Write an edit on one line, with its number, what it did, and the key that a program reads."""
     texts = [cited(_plain_item(text), longest) for text in (edit.before, edit.after)]
     shown = {
@@ -320,7 +317,7 @@ def _box(view: OfferView, edit: OfferedEdit, longest: int) -> str:
         "replace": f"{texts[0]} becomes {texts[1]}",
         "rewrite": f"rewrites {cited(edit.section, 60)}: {texts[1]}",
     }.get(edit.op, texts[1])
-    said = "; ".join(_evidence(view, edit))
+    said = "; ".join(_evidence(edit))
     return f"[x] **{edit.number}** {shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
 
 
@@ -330,28 +327,23 @@ def _plain_item(text: str) -> str:
     return flat if "\n" in text.strip() else flat.removeprefix("- ")
 
 
-def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
+def _evidence(edit: OfferedEdit) -> Iterator[str]:
     if edit.fixed:
-        yield f"fixed {_tasks(view, edit.fixed)}"
+        yield f"fixed {_tasks(edit.fixed)}"
     elif edit.tasks:
-        yield f"for {_tasks(view, edit.tasks)}"
+        yield f"for {_tasks(edit.tasks)}"
     if edit.broke:
-        yield f"broke {_tasks(view, edit.broke)}"
+        yield f"broke {_tasks(edit.broke)}"
     found = edit.ablation
     if found is not None and found.runs:
         runs = f"{found.failed} of {count_noun(found.runs, 'run')}"
         yield f"needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
 
 
-def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
-    shown = [_task(view, task) for task in tasks[:most]]
+def _tasks(tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
+    shown = [cited(task, 60) for task in tasks[:most]]
     more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
     return ", ".join(shown) + more
-
-
-def _task(view: OfferView, task: str) -> str:
-    shown = cited(task, 60)
-    return f"[{shown}]({view.page}#{task_anchor(task)})" if view.page and _PLAIN.fullmatch(task) else shown
 
 
 def _how_to_drop(view: OfferView) -> str:
@@ -419,7 +411,7 @@ def _flips(view: OfferView) -> list[ReportBlock]:
         return []
     verdict = view.claim.verdict
     rows = [
-        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
+        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(names, 200)}"
         for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
     ]
     return [Heading("Tasks fixed and broken", 3), Bullets(rows)]

@@ -134,7 +134,7 @@ def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:
 
 def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
     view = offer(*TEXTS)
-    assert offer_mark(view) == offer_mark(replace(view, run=make_view(), page="https://x.example"))
+    assert offer_mark(view) == offer_mark(replace(view, run=make_view()))
     assert offer_mark(view) in offer_body(view)
     for other in (
         replace(view, after=f"{view.after}- More.\n"),
@@ -143,11 +143,6 @@ def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
         replace(view, grade=Grade.UNPROVEN),
     ):
         assert offer_mark(other) != offer_mark(view)
-
-
-def test_tasks_are_linked_to_the_page_where_there_is_one() -> None:
-    body = offer_body(replace(offer(*TEXTS), page="https://x.example/page.html"))
-    assert "[`train1`](https://x.example/page.html#task-train1)" in body
 
 
 @settings(max_examples=60)
