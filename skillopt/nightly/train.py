@@ -151,9 +151,10 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
 
 def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
     """Return the row of a skill that lacks its text or its suite; None where it is whole, or never was, by mistake."""
-    suite, tip = target.suite_path, night.tips.of(VERSION_BRANCHES, target.name) if night.tips else ""
-    reason = why_gone(night.repository, night.default_branch, target.name, tip) if tip else ""
-    if reason and not (target.folder / SKILL_FILE).is_file():
+    suite, tips = target.suite_path, night.tips
+    tip = (tips.of(VERSION_BRANCHES, target.name) or tips.of(DRAFT_BRANCHES, target.name)) if tips else ""
+    away = tip and not (target.folder / SKILL_FILE).is_file()
+    if away and (reason := why_gone(night.repository, night.default_branch, target.name, tip)):
         return SkillNight(name, Training.GONE, reason=reason)
     if suite is None:
         return SkillNight(name, Training.NO_SUITE, reason="it has no suite any more" if tip else "it has no suite")
