@@ -13,8 +13,9 @@ from skillopt.errors import BusyError, SkilloptError, UsageError
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
-from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
+from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
 from skillopt.project import Project, Selection, Target
+from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
 from skillopt.triggers.description import is_described
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
@@ -103,8 +104,10 @@ def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNigh
     """Close the pull requests of a skill that is trained no more, and give what else is offered of it."""
     for kind in ("version", "draft"):
         if (offer := _expected(offers, kind)) is not None:
+            opened = open_request(desk.access.forge.pull_requests(offer.branch))
+            if opened is None or comment_marker(offers.name) not in opened.body:
+                continue  # a person opened it
             done = post_offer(desk.access.forge, offer, lambda: False)
-            done = done if done.action else PullRequestUpdate()
             row = replace(row, offer=done) if kind == "version" else replace(row, draft=done)
     return row, offers.model_copy(update={"version": None, "draft": None})
 

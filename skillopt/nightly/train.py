@@ -134,7 +134,7 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
         try:
             target = night.project.target(selection)
             if (ended := _ended(night, name, target)) is not None:
-                rows.append(_close_all(night, ended, target.name))
+                rows.append(_close_all(night, ended, name) if name == target.name else ended)
                 continue
             found = _why_due(night, name, night.read_state(selection))
         except SkilloptError as error:
@@ -151,10 +151,10 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
 
 def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
     """Return the row of a skill that lacks its text or its suite; None where it is whole, or never was, by mistake."""
-    suite, tips = target.suite_path, night.tips
-    tip = (tips.of(VERSION_BRANCHES, target.name) or tips.of(DRAFT_BRANCHES, target.name)) if tips else ""
+    suite, tips = target.suite_path, night.tips if name == target.name else None  # a second table's is not its own
+    tip = (tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)) if tips else ""
     away = tip and not (target.folder / SKILL_FILE).is_file()
-    if away and (reason := why_gone(night.repository, night.default_branch, target.name, tip)):
+    if away and (reason := why_gone(night.repository, night.default_branch, name, tip)):
         return SkillNight(name, Training.GONE, reason=reason)
     if suite is None:
         return SkillNight(name, Training.NO_SUITE, reason="it has no suite any more" if tip else "it has no suite")
