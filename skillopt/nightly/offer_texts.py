@@ -9,6 +9,7 @@ from typing import Final
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
+from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import resolvable_gain
@@ -279,10 +280,11 @@ def _claim(
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
     """Return digests of the text that the newest version's run began with and of the default branch's.
 
-    None where what is offered is not that version's text, or the suite is another one now.
+    None where what is offered is not that version's text, as its run made it, or the suite is another one now.
     """
-    record = sources.ledger.run(run.run)
-    is_newest = _text(place, place.tip).digest == _text(place, view.versions[-1].commit).digest
+    record, newest = sources.ledger.run(run.run), _text(place, place.tip)
+    made = {getattr(event, "text", "") for event in recorded_events(sources.ledger, run.run)}
+    is_newest = newest.digest == _text(place, view.versions[-1].commit).digest and newest.document.text in made
     if not is_newest or record.suite_digest != _suite_digest(sources.target):
         return None
     return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
