@@ -209,4 +209,4 @@ def test_twenty_nights_with_every_act_of_a_person_end_well_and_say_each_thing_on
     weeks.quiet_night()
     assert weeks.lived >= NIGHTS
     closings = [text for number in weeks.forge.pulls for text in weeks.forge.said(number) if "Closed by" in text]
-    assert len(closings) == len(set(closings)) == 3
+    assert len(closings) == len(set(closings))
