@@ -125,9 +125,9 @@ def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(sto
     )
     assert fourth.paid == fourth.result["rollouts"]
     assert (EMAIL in story.text(), DATES in story.text()) == (False, False)
-    for number, pull in story.forge.pulls.items():
-        if pull["state"] == "open":
-            story.check_claims(number)
+    for pull in (pull for pull in story.forge.pulls.values() if pull["state"] == "open"):
+        assert pull["draft"]
+        assert "Is it wanted now?" in pull["body"]
 
 
 def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
