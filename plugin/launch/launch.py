@@ -7,6 +7,7 @@ syntax. What runs skillopt-mcp is the Python that it was installed with.
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,17 @@ def pinned_source(manifest):
     return "git+%s@v%s" % (address, version)
 
 
+def clone_around():
+    """Give the folder of the clone that the plugin runs from, for a shell; empty where it runs from a copy."""
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    try:
+        with open(os.path.join(folder, "pyproject.toml"), encoding="utf-8") as file:
+            found = 'name = "%s"' % NAME in file.read()
+    except (OSError, ValueError):
+        return ""
+    return shlex.quote(folder) if found else ""
+
+
 def how_to_install(manifest):
     """Say what to type on this machine."""
     command, version = find_program(manifest)
@@ -124,7 +136,7 @@ def how_to_install(manifest):
             "The program of SkillOpt %s is here now. Tell the user to start it: in Claude Code type /mcp, choose "
             "skillopt and reconnect; in Codex start a new session. Then go on." % version
         ).replace("  ", " ")
-    source = pinned_source(manifest) or "PATH-OF-CLONE"
+    source = clone_around() or pinned_source(manifest) or "PATH-OF-CLONE"
     lines = ["SkillOpt's program, %s, is not installed on this machine." % NAME]
     lines += ["Tell the user to type in a terminal:", ""]
     lines += ["    " + line for line in install_lines(source)]

@@ -1,5 +1,6 @@
 """The command `nightly` and its three steps: their options, and their results as text and as Markdown for a summary."""
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -30,9 +31,9 @@ from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.blocks import Heading, Paragraph, ReportBlock, Table, cited
+from skillopt.reports.blocks import Commands, Heading, Paragraph, ReportBlock, Table, cited
 from skillopt.reports.markdown import print_markdown, web_link
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
 
@@ -44,6 +45,8 @@ _MOST_SHOWN = 200
 _MOST_DETAILED = 50  # GitHub shows a summary of 1 MiB at most
 _MOST_NAMES = 10
 _LONGEST = 400
+_GIT: Final = re.compile(r"`(git [^`\n]+)`")
+_SPECIAL: Final = re.compile(r"`[^`\n]+`|(?=\S*[^\w\s.,;:()%'+-]|\S*_|www|(?i:gh-))\S+")
 _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
 
 _RolloutsOption = Annotated[
@@ -170,10 +173,16 @@ def _offered(night: Nightly, kind: str) -> int:
 
 
 def _outcome(row: SkillNight) -> str:
-    names = {"": "pull request", "draft ": "draft pull request", "description ": "pull request of the description"}
-    done = "; ".join(f"{names[kind]} {one.action}: {one.url}" for kind, one in row.offers.items() if one.action)
+    names = {"": "{}", "draft ": "draft {}", "description ": "{} of the description"}
+    did = ((names[kind].format(_request(one.url)), one) for kind, one in row.offers.items() if one.action)
+    done = "; ".join(f"{name} {one.action}: {one.url}" for name, one in did)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
     return "; ".join(filter(None, (failed or done, failed and done, *row.answers, *row.notes)))
+
+
+def _request(url: str) -> str:
+    """Return what the forge calls a pull request."""
+    return "merge request" if "/merge_requests/" in url else "pull request"
 
 
 def render_night(night: Nightly) -> str:
@@ -187,7 +196,7 @@ def render_night(night: Nightly) -> str:
         Heading(f"Skill training: {head}{f', {failed} failed' if failed else ''}"),
         Paragraph(f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}."),
         *([Table(columns, list(map(_row, night.skills[:_MOST_SHOWN])))] if night.skills else []),
-        *(Paragraph(detail) for row in night.skills[:_MOST_DETAILED] for detail in _details(row)),
+        *(block for row in night.skills[:_MOST_DETAILED] for block in _details(row)),
         *([Paragraph(f"{more} more skills are not shown.")] if more > 0 else []),
     ]
     return print_markdown(blocks)
@@ -198,16 +207,23 @@ def _row(row: SkillNight) -> tuple[str, ...]:
     for kind, one in row.offers.items():
         if one.action:  # with no forge the address is the path of a file, and is shown as code
             number = one.url.rpartition("/")[2]
-            name = f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
+            name = f"#{number}" if number.isdecimal() and number.isascii() else _request(one.url)
             offers.append(f"{kind}{one.action} {web_link(one.url, name)}")
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
     return sign, cited(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers)
 
 
-def _details(row: SkillNight) -> Iterator[str]:
+def _details(row: SkillNight) -> Iterator[ReportBlock]:
     skill = cited(row.skill, 80)
-    why = [cited(text, _LONGEST) for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
+    why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
-        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(why)}"
-    told = (row.shrunk, row.described, *row.answers, *row.notes)
-    yield from (f"{skill}: {cited(text, _LONGEST)}" for text in told if text)
+        yield Paragraph(f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}")
+    told = [text for text in (row.shrunk, row.described, *row.answers, *row.notes) if text]
+    yield from (Paragraph(f"{skill}: {_prose(text)}") for text in told)
+    commands = [command for text in (*why, *told) for command in _GIT.findall(text)]
+    yield from [Commands(commands)] if commands else []
+
+
+def _prose(text: str) -> str:
+    """Show an untrusted remark as prose, of which only words that Markdown could act on are code."""
+    return _SPECIAL.sub(lambda found: cited(found[0].strip("`")), truncate(" ".join(text.split()), _LONGEST))

@@ -81,7 +81,7 @@ def run_gate(
     run.gated = (candidate or run.draft.skill).digest
     yield from _review(run, step, candidate or run.draft.skill)
     if candidate is None:
-        held = run.draft.marked(run.settings, run.flagged)
+        held = run.draft.marked(run.settings, run.flagged, run.again)
         candidate, changes = run.draft.without(held)
     problem = held_back(run, held, candidate)
     if problem:
@@ -121,7 +121,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
 def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
     """Return what a person must look at before it becomes a version, empty for nothing."""
     text = run.draft.skill.text if held else candidate.text
-    marks = find_held(run.draft.incumbent.text, text, run.settings, run.flagged)
+    marks = find_held(run.draft.incumbent.text, text, run.settings, run.flagged, run.again)
     if not held:
         return f"it would say what a person must look at first: {marks[0]}" if marks else ""
     waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
@@ -219,7 +219,7 @@ def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
     if run.gate.graded is None or not enough:
         return "", Outcome.INCONCLUSIVE
-    held = run.draft.marked(run.settings, run.flagged)
+    held = run.draft.marked(run.settings, run.flagged, run.again)
     if held:
         return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
     try:

@@ -1,11 +1,12 @@
 """The draft: the incumbent with the lines that wait for the gate, and the edits that fit a step's budget."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from skillopt.errors import EditError
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.escaping import truncate
@@ -15,7 +16,10 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
-__all__ = ["Draft", "Line", "clip", "find_held", "scheduled_edits"]
+__all__ = ["Draft", "Line", "Repeated", "clip", "find_held", "scheduled_edits"]
+
+Repeated = tuple[str, PeoplesRefusal]
+"""Text of an edit that says in other words what people refused, and their refusal."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,11 +67,13 @@ class Draft:
         self.incumbent = candidate
         self.set(held)
 
-    def marked(self, settings: Settings, flagged: Sequence[FlaggedLine] = ()) -> tuple[Line, ...]:
+    def marked(
+        self, settings: Settings, flagged: Sequence[FlaggedLine] = (), again: Sequence[Repeated] = ()
+    ) -> tuple[Line, ...]:
         """Return the lines that a person must look at; all of them where only together they say such a thing."""
 
         def is_marked(skill: Skill) -> bool:
-            return bool(find_held(self.incumbent.text, skill.text, settings, flagged))
+            return bool(find_held(self.incumbent.text, skill.text, settings, flagged, again))
 
         if not self.lines or not is_marked(self.skill):
             return ()
@@ -89,9 +95,16 @@ class Draft:
 
 
 def find_held(
-    before: str, after: str, settings: Settings, flagged: Sequence[FlaggedLine] = ()
+    before: str,
+    after: str,
+    settings: Settings,
+    flagged: Sequence[FlaggedLine] = (),
+    again: Sequence[Repeated] = (),
 ) -> tuple[LintFinding, ...]:
-    """Find what a person must look at before a changed text becomes a version; a reviewer may have flagged lines."""
+    """Find what a person must look at before a changed text becomes a version.
+
+    A reviewer may have flagged lines, and lines may say again what people refused.
+    """
     old, new = ([line.strip() for line in text.splitlines()] for text in (before, after))
     read = [one for one in flagged if before != after and (not one.text or (one.text in new and one.text not in old))]
     found = capability_difference(before, after) if settings.review == "always" else ()
@@ -100,7 +113,17 @@ def find_held(
         *find_marks(before, after, frozenset(settings.allow)),
         *(LintFinding(LintClass.CAPABILITY, said, one.text, one.line) for one, said in zip(found, added, strict=True)),
         *(LintFinding(LintClass.REVIEWER, _flag_words(one, new), one.text, _line_of(one, new)) for one in read),
+        *(_repeated(old, new, again) if LintClass.REFUSED not in settings.allow else ()),
     )
+
+
+def _repeated(old: Sequence[str], new: Sequence[str], again: Sequence[Repeated]) -> Iterator[LintFinding]:
+    for text, refusal in again:
+        first = text.strip().splitlines()[0].strip()
+        if first in new and first not in old:
+            number = new.index(first) + 1
+            said = f"line {number} {truncate(repr(first), 80)} says in other words what was {refusal.told}"
+            yield LintFinding(LintClass.REFUSED, said, text, number)
 
 
 def _line_of(flag: FlaggedLine, lines: Sequence[str]) -> int:

@@ -9,10 +9,19 @@ from typing import Final
 from skillopt.errors import EditError
 from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
+from skillopt.safety.rewording import is_reworded
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of
 
-__all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory", "PeoplesRefusal", "refusal_words", "refused_by_people"]
+__all__ = [
+    "MOST_LISTED",
+    "MOST_REMEMBERED",
+    "Memory",
+    "PeoplesRefusal",
+    "find_reworded",
+    "refusal_words",
+    "refused_by_people",
+]
 
 MOST_LISTED: Final = 8
 """Edits of each fate that are shown to the next reflection: more of them crowd out the evidence."""
@@ -35,11 +44,19 @@ class PeoplesRefusal:
     edit: Edit
     reason: str
     by: str = ""
+    request: str = ""
 
     @property
     def words(self) -> str:
         """Who refused it and why, for a prompt and for a person."""
         return refusal_words("it", self.by, self.reason)
+
+    @property
+    def told(self) -> str:
+        """Where it was refused, by whom and why, as in `refused in #9 by Ada: too long`."""
+        number = self.request.rstrip("/").rpartition("/")[2].partition("#")[0]
+        place = f" in #{number}" if number.isdecimal() else ""
+        return f"refused{place} by {self.by or 'a person'}: {self.reason or 'no reason was given'}"
 
 
 def refusal_words(what: str, by: str, reason: str) -> str:
@@ -61,6 +78,24 @@ def refused_by_people(edit: Edit, refused: Sequence[PeoplesRefusal], document: S
         if same:
             return refusal_words(repr(shorten_middle(same, _QUOTED_TOKENS)), one.by, one.reason)
     return ""
+
+
+def find_reworded(
+    edits: Sequence[Edit], refused: Sequence[PeoplesRefusal], document: SkillDocument
+) -> dict[str, tuple[str, PeoplesRefusal]]:
+    """Map the id of each edit that says in other words what people refused to the text that does, and the refusal.
+
+    Text that the document has already is not new. Where several refusals are alike, the newest counts.
+    """
+    known = {_plain(line) for line in document.text.splitlines()}
+    found: dict[str, tuple[str, PeoplesRefusal]] = {}
+    for edit in edits if refused else ():
+        new = [text for (adds, plain), text in _said(edit).items() if adds and plain not in known]
+        for one in refused:
+            theirs = [text for (adds, _), text in _said(one.edit).items() if adds]
+            if again := next((text for text in new if any(is_reworded(text, other) for other in theirs)), ""):
+                found[edit.id] = again, one
+    return found
 
 
 class Memory:

@@ -17,7 +17,7 @@ from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.draft import clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.evidence import TrainEvidence
-from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.loop.proposing import make_lines
 from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.protocols import Runner
@@ -51,6 +51,7 @@ class ProposalTerms:
     few: bool = False
     shown: bool = False
     siblings: Sequence[Sibling] = ()
+    refused: Sequence[PeoplesRefusal] = ()
 
 
 def check_proposal(
@@ -121,7 +122,8 @@ class _Trial:
         here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
         accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
         flagged = (yield from review_text(self.runner, skill.text, text, 1)) if settings.reviewer else ()
-        marks = find_held(skill.text, text, settings, flagged) if accepted else ()
+        again = find_reworded([change.edit for change in changes], self.terms.refused, skill.document).values()
+        marks = find_held(skill.text, text, settings, flagged, tuple(again)) if accepted else ()
         problem = f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         guard = SiblingGuard(self.terms.siblings, skill, settings, self.runner)
         if accepted and not problem:

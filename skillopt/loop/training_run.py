@@ -10,12 +10,12 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer
-from skillopt.loop.draft import Draft, Line
+from skillopt.loop.draft import Draft, Line, Repeated
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.folds import drop_edits, join_lines, lines_left_out
-from skillopt.loop.memory import Memory, PeoplesRefusal
+from skillopt.loop.memory import Memory, PeoplesRefusal, find_reworded
 from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
@@ -153,6 +153,11 @@ class TrainingRun:
     def memory(self) -> Memory:
         """What is remembered of edits."""
         return self.policy.evidence.memory
+
+    @property
+    def again(self) -> tuple[Repeated, ...]:
+        """What in the draft says in other words what people refused."""
+        return tuple(find_reworded(self.draft.waiting, self._refused, self.start.document).values())
 
     @property
     def steps(self) -> int:

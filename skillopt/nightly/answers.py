@@ -217,7 +217,7 @@ def _trained(row: SkillNight) -> _Line | None:
             return _line(f"{again}: no new version, {{}}", row.reason)
         case Training.STOPPED:
             return _line("training began and ended early, the next night goes on: {}", row.reason)
-        case Training.FAILED | Training.NO_SUITE:
+        case Training.FAILED | Training.NO_SUITE | Training.GONE:
             return _line("training failed: {}; comment `/skillopt retry` to try it again", row.reason)
         case _ as never:
             assert_never(never)

@@ -15,7 +15,7 @@ from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.gate.grades import GRADE, Grade
 from skillopt.nightly.handover import SkillOffers, SkillReview
-from skillopt.nightly.night import SkillNight, with_failure
+from skillopt.nightly.night import SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night
 from skillopt.nightly.posting import BranchOffer, closed_by_people, open_request
 from skillopt.project import Selection, Target
@@ -41,6 +41,8 @@ _COUNTED: Final = re.compile(r"\d{1,6}/\d{1,6}", re.ASCII)
 def train_descriptions(night: Night, rows: list[SkillNight]) -> None:
     """Train the descriptions that are due, and add to rows and offers what came of that."""
     for number, row in enumerate(rows):
+        if row.training is Training.GONE:
+            continue
         selection = Selection(row.skill, night.flags, folder=night.project.root)
         try:
             target = night.project.target(selection)

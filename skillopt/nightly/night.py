@@ -26,6 +26,7 @@ class Training(StrEnum):
     NOT_DUE = "not due"
     IGNORED = "ignored"
     NO_SUITE = "no suite"
+    GONE = "gone"
     BUSY = "busy"
     FAILED = "failed"
 

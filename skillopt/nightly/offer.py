@@ -13,8 +13,9 @@ from skillopt.errors import BusyError, SkilloptError, UsageError
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
-from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
+from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
 from skillopt.project import Project, Selection, Target
+from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
 from skillopt.triggers.description import is_described
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
@@ -22,6 +23,8 @@ from skillopt.versions.bundles import check_commits, read_bundle
 from skillopt.versions.remotes import Remote, Tips
 
 __all__ = ["offer_night"]
+
+_ENDED: Final = (Training.GONE, Training.NO_SUITE)
 
 _PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft", "description": "skillopt-trigger"}
 
@@ -63,30 +66,50 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
         read_bundle(remote.repository, folder / BUNDLE)
     offers = {one.skill: one for one in left.offers}
     desk = _Desk(found, access, tips)
-    rows = tuple(_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
-    return replace(left.night, skills=rows)
+    rows = [_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills]
+    # Of a skill that is gone there is one remark, in the night that closes its pull request.
+    told = (one for one in rows if one.training is not Training.GONE or one.offer.action or one.draft.action)
+    return replace(left.night, skills=tuple(told))
 
 
 def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
-    """Offer what there is of a skill, under a lock against other nights."""
+    """Offer what there is of a skill, under a lock against other nights; of one that is gone, close what is open."""
     try:
-        target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
-        if target.name != offers.name:
-            raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
-        with writer_lock(desk.project.root, f"{offers.name}@nightly"):
-            if (version := _expected(offers, "version")) is not None:
-                row = replace(row, offer=_post_version(desk, target, version))
-            if (draft := _expected(offers, "draft")) is not None:
-                row = replace(row, draft=_post_draft(desk, target, draft, row.offer))
-            if (description := _expected(offers, "description")) is not None:
-                row = replace(row, description=_post_version(desk, target, description))
-            branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
-            post_answers(desk.access.forge, branches, offers.answers)
-            return row
+        if row.training in _ENDED:
+            row, offers = _close(desk, row, offers)
+        return row if row.training is Training.GONE else _posted(desk, row, offers)
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
     except SkilloptError as error:
         return with_failure(row, error)
+
+
+def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
+    target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
+    if target.name != offers.name:
+        raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
+    with writer_lock(desk.project.root, f"{offers.name}@nightly"):
+        if (version := _expected(offers, "version")) is not None:
+            row = replace(row, offer=_post_version(desk, target, version))
+        if (draft := _expected(offers, "draft")) is not None:
+            row = replace(row, draft=_post_draft(desk, target, draft, row.offer))
+        if (description := _expected(offers, "description")) is not None:
+            row = replace(row, description=_post_version(desk, target, description))
+        branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
+        post_answers(desk.access.forge, branches, offers.answers)
+        return row
+
+
+def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNight, SkillOffers]:
+    """Close the pull requests of a skill that is trained no more, and give what else is offered of it."""
+    for kind in ("version", "draft"):
+        if (offer := _expected(offers, kind)) is not None:
+            opened = open_request(desk.access.forge.pull_requests(offer.branch))
+            if opened is None or comment_marker(offers.name) not in opened.body:
+                continue  # a person opened it
+            done = post_offer(desk.access.forge, offer, lambda: False)
+            row = replace(row, offer=done) if kind == "version" else replace(row, draft=done)
+    return row, offers.model_copy(update={"version": None, "draft": None})
 
 
 def _expected(offers: SkillOffers, kind: str) -> BranchOffer | None:
@@ -118,7 +141,7 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
     """Take the draft over from the bundle, push or remove it, and bring its pull request up to date."""
     remote, tips, skill = desk.access.remote, desk.tips, target.name
     if version.is_open and not (offer.unfit_reason and not offer.missing_reason):
-        waits = f"the pull request of the newest version comes first: {version.url}"
+        waits = f"the draft waits until the newest version is merged or closed: {version.url}"
         offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)

@@ -1,7 +1,7 @@
 """Title, text and page of what is offered from a branch, made of git, the ledger and what is measured for it."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,13 +9,16 @@ from typing import Final
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
+from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
+from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, find_differing_tasks
+from skillopt.reports.blocks import cited
 from skillopt.reports.load_view import load_view
 from skillopt.reports.offer import (
     OfferClaim,
@@ -33,7 +36,7 @@ from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
-from skillopt.runs.run import SIBLING, read_grading
+from skillopt.runs.run import SIBLING, read_grading, read_refusals
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change
@@ -44,7 +47,7 @@ from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import Version, commit_kind, target_words
 from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit, text_at
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository
@@ -95,13 +98,15 @@ class ClaimSources:
     ledger: Ledger
     observer: RunObserver
     allowance: Meter | None = None
+    identity: str = ""
 
 
 def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     """Write what is offered down, measuring it where no run says what it would claim."""
     line = EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
     views = _views(sources, line)
-    view, page = _claim(sources, place, _read_offered(place, line, views), views)
+    offered = replace(_read_offered(place, line, views), target=target_words(sources.identity))
+    view, page = _claim(sources, place, offered, views)
     return WrittenOffer(view, offer_title(view), offer_body(view), offer_mark(view), page)
 
 
@@ -129,11 +134,12 @@ def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[Version, ...]
 def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
-    edits = [_edit(one, views) for one in line.edits]
+    known = read_refusals(place.repository, place.skill, place.repository.branch_tip(place.skill) or "")
+    edits = [_edit(one, views, _refused_before(one, known, before)) for one in line.edits]
     versions = [(step.before, step.after) for step in line.steps if step.makes_edits]
     dropped = {one.key: one.edit for one in line.edits if one.dropped}
     refusals = Decisions(tuple(step.commit for step in reversed(line.steps))).refused_edits
-    words = {one.key: one.word.by for one in refusals}
+    words = {one.key: one.word.signature.removeprefix(" by ") for one in refusals}
     conflicts = find_conflicts(place.repository, place.tip, place.base, place.path) if place.base else ()
     return OfferView(
         place.skill,
@@ -190,7 +196,16 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _edit(named: NumberedEdit, views: Mapping[str, RunView]) -> OfferedEdit:
+def _refused_before(named: NumberedEdit, refused: Sequence[PeoplesRefusal], before: str) -> str:
+    """Return who refused the same in other words, with the text and why; a person who took the edit knew."""
+    if named.dropped or commit_kind(named.version) == "taken":
+        return ""
+    for _, one in find_reworded([named.edit], refused, SkillDocument(before)).values():
+        return f"{cited(one.told, _LONGEST)} (then: {cited(one.edit.content, _LONGEST)})"
+    return ""
+
+
+def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> OfferedEdit:
     """Describe an edit, with what its run tells of it."""
     edit, version = named.edit, named.version
     view = views.get(version.trailer("Skillopt-Run"))
@@ -208,6 +223,7 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView]) -> OfferedEdit:
         _fixed(view, edit) if view and known else (),
         _broke(view, edit) if view and known else (),
         known.ablation if known else None,
+        refused,
     )
 
 
@@ -264,10 +280,11 @@ def _claim(
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
     """Return digests of the text that the newest version's run began with and of the default branch's.
 
-    None where what is offered is not that version's text, or the suite is another one now.
+    None where what is offered is not that version's text, as its run made it, or the suite is another one now.
     """
-    record = sources.ledger.run(run.run)
-    is_newest = _text(place, place.tip).digest == _text(place, view.versions[-1].commit).digest
+    record, newest = sources.ledger.run(run.run), _text(place, place.tip)
+    made = {getattr(event, "text", "") for event in recorded_events(sources.ledger, run.run)}
+    is_newest = newest.digest == _text(place, view.versions[-1].commit).digest and newest.document.text in made
     if not is_newest or record.suite_digest != _suite_digest(sources.target):
         return None
     return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest

@@ -197,7 +197,9 @@ def _written(
             made = made.model_copy(update={"missing_reason": _missing_record(made, night.ledger)})
     if made.unfit_reason or made.moot_reason or not made.tip:
         return made
-    written = write_offer(ClaimSources(night.project, target, night.ledger, night.observer, meter), place)
+    written = write_offer(
+        ClaimSources(night.project, target, night.ledger, night.observer, meter, state.due_facts.target), place
+    )
     if unrecorded and opened is None and written.view.claim is None:
         reason = f"{_NO_RECORD}, and it could not be measured: {written.view.unmeasured}"
         return made.model_copy(update={"unfit_reason": reason})

@@ -18,6 +18,7 @@ from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.branches import document_on, find_removal
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 from skillopt.versions.repository import Repository
@@ -31,6 +32,7 @@ __all__ = [
     "read_skill_state",
     "sort_by_priority",
     "why_due",
+    "why_gone",
 ]
 
 _DUE_DAYS: Final = 30.0
@@ -80,7 +82,7 @@ def why_due(facts: DueFacts) -> Due | None:
     found: tuple[tuple[bool, DueCause, str], ...] = (
         (bool(facts.unfinished), DueCause.UNFINISHED, f"its last run ended early: {facts.unfinished}"),
         (facts.days is None, DueCause.NEVER_TRAINED, "it was never trained"),
-        (facts.changed, DueCause.CHANGED, "people changed its text since it was trained"),
+        (facts.changed, DueCause.CHANGED, "people changed or moved its text since it was trained"),
         (bool(stale), DueCause.STALE, stale),
         (facts.trained_with not in ("", facts.suite), DueCause.STALE, "its suite changed since it was trained"),
         ((facts.days or 0) >= _DUE_DAYS, DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
@@ -103,6 +105,18 @@ class DefaultBranch:
 
     name: str
     commit: str
+
+
+def why_gone(repository: Repository, default_branch: DefaultBranch, skill: str, tip: str) -> str:
+    """Return why the default branch has a skill no more that a branch trains; empty where it has, or nobody knows."""
+    path = document_on(repository, skill, tip)
+    if not path or repository.tree(default_branch.commit, path):
+        return ""
+    commit, moved = find_removal(repository, default_branch.commit, path)
+    if not commit:
+        return ""
+    where = f"on {default_branch.name} ({commit[:10]})"
+    return f"{path} was moved to {moved} {where} and is trained there" if moved else f"{path} was deleted {where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +172,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
         trained_on,
         trained_with,
-        changed=diverged and _begun(finished) != here,
+        changed=diverged and (_begun(finished) != here or not repository.tree(tip, SkillPlace.parse(path).prefix)),
     )
     begun = _begun(unfinished)
     # The branch, unless people have changed the skill beside it; an unfinished run only from a text still current.

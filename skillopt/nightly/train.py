@@ -32,18 +32,20 @@ from skillopt.nightly.handover import (
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
-from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due
-from skillopt.project import Project, Selection
+from skillopt.nightly.posting import BranchOffer
+from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due, why_gone
+from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.run import open_draft
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
 from skillopt.shrink.run import shrink_skill
 from skillopt.shrink.shrinking import SHRINK, Shortening
-from skillopt.skills.folder import decode_skill
+from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
+from skillopt.versions.branches import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.remotes import Remote, find_stored_credentials
@@ -83,6 +85,7 @@ def train_night(
         try:
             _take_turns(night, rows)
             train_descriptions(night, rows)
+            _end_gone(night, rows)
         finally:
             found = night.remaining.night(tuple(rows))
             _hand_over(night, out, found)
@@ -130,8 +133,8 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
         selection = Selection(name, night.flags, folder=night.project.root)
         try:
             target = night.project.target(selection)
-            if target.suite_path is None:
-                rows.append(SkillNight(name, Training.NO_SUITE, reason="it has no suite"))
+            if (ended := _ended(night, name, target)) is not None:
+                rows.append(_close_all(night, ended, name) if name == target.name else ended)
                 continue
             found = _why_due(night, name, night.read_state(selection))
         except SkilloptError as error:
@@ -144,6 +147,52 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
     order += [skill for skill in turns if skill not in due]
     for number, skill in enumerate(order, 1):
         rows.append(_turn(night, turns[skill], skill, last=number >= len(due)))
+
+
+def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
+    """Return the row of a skill that lacks its text or its suite; None where it is whole, or never was, by mistake."""
+    suite, tips = target.suite_path, night.tips if name == target.name else None  # a second table's is not its own
+    tip = (tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)) if tips else ""
+    away = tip and not (target.folder / SKILL_FILE).is_file()
+    if away and (reason := why_gone(night.repository, night.default_branch, name, tip)):
+        return SkillNight(name, Training.GONE, reason=reason)
+    if suite is None:
+        return SkillNight(name, Training.NO_SUITE, reason="it has no suite any more" if tip else "it has no suite")
+    if tip and not suite.exists():
+        return SkillNight(name, Training.NO_SUITE, reason=f"its suite {suite.name} is gone")
+    return None
+
+
+def _close_all(night: Night, row: SkillNight, name: str) -> SkillNight:
+    """Have the pull requests of a skill closed that is trained no more, where it has branches on the remote."""
+    if night.tips is None:
+        return row
+    made = {
+        kind: BranchOffer(branch=f"{prefix.removeprefix('refs/heads/')}{name}", moot_reason=row.reason)
+        for kind, prefix in (("version", VERSION_BRANCHES), ("draft", DRAFT_BRANCHES))
+        if night.tips.of(prefix, name)
+    }
+    if made:
+        night.offers.append(SkillOffers(skill=row.skill, name=name).model_copy(update=made))
+    return row
+
+
+def _end_gone(night: Night, rows: list[SkillNight]) -> None:
+    """End the pull requests of skills that have branches on the remote and are on the default branch no more."""
+    names = configured_skills(night.project)
+    if night.tips is None or {one.skill for one in night.review.skills} != {*names}:
+        return
+    known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
+    for ref, tip in night.tips.branches.items():
+        name = ref.rpartition("/")[2]
+        if name in known or ref.startswith(DESCRIPTION_BRANCHES):
+            continue
+        reason = why_gone(night.repository, night.default_branch, name, tip)
+        if not reason and not night.project.entries:
+            reason = f"it has no tasks on {night.default_branch.name} any more"
+        if reason:
+            known.add(name)
+            rows.append(_close_all(night, SkillNight(name, Training.GONE, reason=reason), name))
 
 
 def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> SkillNight:

@@ -9,7 +9,6 @@ from typing import Final
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, grade_name, grade_words
 from skillopt.gate.headline import Headline
-from skillopt.reports.before_after import task_anchor
 from skillopt.reports.blocks import (
     Box,
     Bullets,
@@ -59,7 +58,6 @@ _FIRST_EDITS: Final = 10
 _MOST_TASKS: Final = 4
 _TEXT_LENGTHS: Final = (160, 80, 30)
 _MOST_EDITS: Final = 400
-_PLAIN: Final = re.compile(r"[\w .-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +76,8 @@ class OfferedEdit:
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
     ablation: Ablation | None = None
+    refused: str = ""
+    """Who refused the same in other words before, with that text, and why; of an edit that a person took, empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,7 @@ class OfferView:
     by_people: tuple[str, ...] = ()
     people: tuple[Version, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
+    target: str = ""
     conflicts: tuple[Conflict, ...] = ()
     claim: OfferClaim | None = None
     unmeasured: str = ""
@@ -130,13 +131,13 @@ class OfferView:
     proof: str = ""
     flags: tuple[str, ...] = ()
     draft: bool = False
-    page: str = ""
     run: RunView | None = None
 
     @property
     def proven(self) -> bool:
-        """Whether it is shown to be better on new tasks, so that it may be an ordinary pull request."""
-        return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
+        """Whether it is proven, and says nothing that people refused, so that it may be an ordinary pull request."""
+        asks = any(edit.refused for edit in self.in_force)
+        return self.grade is Grade.PROVEN and not (self.draft or self.unmeasured or asks)
 
     @property
     def shortened(self) -> Grading | None:
@@ -172,7 +173,8 @@ def offer_mark(view: OfferView) -> str:
     """Return the hidden line by which a text that says the same is known, so that nothing is written twice."""
     claim = view.claim
     said = (claim.headline.words, claim.shown) if claim else (view.unmeasured,)
-    facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags)
+    asks = (edit.refused for edit in view.in_force)
+    facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags, *asks)
     return f"<!-- skillopt offer: {facts[:16]} -->"
 
 
@@ -197,7 +199,7 @@ def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
 def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) -> list[ReportBlock]:
     diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    edits = [_box(view, edit, longest) for edit in view.in_force][:most]
+    edits = [_box(edit, longest) for edit in view.in_force][:most]
     rest: list[ReportBlock] = [Bullets(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
     told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), Bullets(edits[:_FIRST_EDITS])] if edits else []
     return [
@@ -232,6 +234,7 @@ def _headline(view: OfferView) -> str:
         return f"**Not measured**: {cited(view.unmeasured)}. Nothing is claimed of this text against {into}."
     whose = _whose(view)
     measured = f", measured with {whose}" if whose else ""
+    target = f" Target: {cited(view.target, 120)}." if view.target else ""
     versions = count_noun(len(view.versions), "version")
     tokens, grade = view.tokens, ""
     if view.grade is not None:
@@ -239,7 +242,7 @@ def _headline(view: OfferView) -> str:
         grade = f" **{words[:1].upper()}{words[1:]}**."
     return (
         f"**{view.claim.headline.passed}** ({view.claim.headline.score}){measured}: this text against {into} at "
-        f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
+        f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade}{target} {versions}, "
         f"{count_noun(len(view.in_force), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
     )
 
@@ -256,6 +259,7 @@ def _whose(view: OfferView) -> str:
 
 def _red_box(view: OfferView) -> list[ReportBlock]:
     rows = [cited(flag, 300) for flag in view.flags]
+    rows += [f"edit **{one.number}** was {one.refused}. Is it wanted now?" for one in view.in_force if one.refused]
     if view.conflicts:
         rows.append(f"{count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
         for one in view.conflicts:
@@ -279,10 +283,10 @@ def _what_would_prove(view: OfferView) -> list[ReportBlock]:
         return [Box("note", paragraphs(told))]
     grade = view.grade or Grade.UNPROVEN
     proof = f" {view.proof}" if view.proof else ""
-    what = "a draft of the optimizer, no version yet" if view.draft else "a draft pull request"
+    what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
     told = (
         f"**{grade.value.capitalize()}**: {GRADE_MEANINGS[grade]}. So this is {what}.{proof} A later night that proves "
-        "it makes it an ordinary pull request; closing it says no."
+        "it marks it as ready. Close it to say no."
     )
     return [Box("note", paragraphs(told))]
 
@@ -305,7 +309,7 @@ def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return found
 
 
-def _box(view: OfferView, edit: OfferedEdit, longest: int) -> str:
+def _box(edit: OfferedEdit, longest: int) -> str:
     """Write an edit on one line, with its number, what it did, and the key that a program reads."""
     texts = [cited(_plain_item(text), longest) for text in (edit.before, edit.after)]
     shown = {
@@ -313,7 +317,7 @@ def _box(view: OfferView, edit: OfferedEdit, longest: int) -> str:
         "replace": f"{texts[0]} becomes {texts[1]}",
         "rewrite": f"rewrites {cited(edit.section, 60)}: {texts[1]}",
     }.get(edit.op, texts[1])
-    said = "; ".join(_evidence(view, edit))
+    said = "; ".join(_evidence(edit))
     return f"[x] **{edit.number}** {shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
 
 
@@ -323,34 +327,30 @@ def _plain_item(text: str) -> str:
     return flat if "\n" in text.strip() else flat.removeprefix("- ")
 
 
-def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
+def _evidence(edit: OfferedEdit) -> Iterator[str]:
     if edit.fixed:
-        yield f"fixed {_tasks(view, edit.fixed)}"
+        yield f"fixed {_tasks(edit.fixed)}"
     elif edit.tasks:
-        yield f"for {_tasks(view, edit.tasks)}"
+        yield f"for {_tasks(edit.tasks)}"
     if edit.broke:
-        yield f"broke {_tasks(view, edit.broke)}"
+        yield f"broke {_tasks(edit.broke)}"
     found = edit.ablation
     if found is not None and found.runs:
         runs = f"{found.failed} of {count_noun(found.runs, 'run')}"
         yield f"needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
 
 
-def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
-    shown = [_task(view, task) for task in tasks[:most]]
+def _tasks(tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
+    shown = [cited(task, 60) for task in tasks[:most]]
     more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
     return ", ".join(shown) + more
 
 
-def _task(view: OfferView, task: str) -> str:
-    shown = cited(task, 60)
-    return f"[{shown}]({view.page}#{task_anchor(task)})" if view.page and _PLAIN.fullmatch(task) else shown
-
-
 def _how_to_drop(view: OfferView) -> str:
+    number = view.in_force[0].number
     return (
-        "**Edits**: untick what you do not want and the next night drops it and measures again; or comment "
-        f"`/skillopt drop 7`, or run `skillopt decline {quote(view.skill)} 7`."
+        "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
+        f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
     )
 
 
@@ -362,8 +362,16 @@ def _by_people(view: OfferView) -> list[ReportBlock]:
         parts += [Paragraph(f"**{count_noun(len(lines), 'line')} {said}**:"), _diff(lines[:_FIRST_EDITS])]
         if len(lines) > _FIRST_EDITS:
             parts += paragraphs(f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff.")
-    rows = ", ".join(f"{cited(text, 80)} ({cited(by, 80)})" for text, by in view.dropped)
-    return [*parts, *paragraphs(f"**Dropped**: {rows}." if rows else "")]
+    rows = ", ".join(f"{cited(text, 80)} ({cited(by, 200)})" for text, by in view.dropped)
+    return [*parts, *paragraphs(f"**Dropped**: {rows}.{_cost_of_drop(view)}" if rows else "")]
+
+
+def _cost_of_drop(view: OfferView) -> str:
+    """Return what the newest version passed with the dropped edits, and what is left without them."""
+    claim, newest = view.claim, view.versions[-1:]
+    if claim is None or not claim.fresh or not newest or not newest[0].passed:
+        return ""
+    return f" Before the drop: {newest[0].passed}. Now: {claim.headline.passed}."
 
 
 def _siblings(view: OfferView) -> str:
@@ -395,7 +403,7 @@ def _how_to_take(view: OfferView) -> str:
         f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
     )
     take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
-    return f"{take} To refuse it: close, with a comment that says why; training remembers both.{back}"
+    return f"{take} To refuse it: close it with a comment that says why. Training does not propose it again.{back}"
 
 
 def _flips(view: OfferView) -> list[ReportBlock]:
@@ -403,10 +411,10 @@ def _flips(view: OfferView) -> list[ReportBlock]:
         return []
     verdict = view.claim.verdict
     rows = [
-        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
-        for what, names in (("now passing", verdict.fixed), ("no longer passing", verdict.broken))
+        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(names, 200)}"
+        for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
     ]
-    return [Heading("Tasks that changed sides", 3), Bullets(rows)]
+    return [Heading("Tasks fixed and broken", 3), Bullets(rows)]
 
 
 def _history(view: OfferView) -> list[ReportBlock]:

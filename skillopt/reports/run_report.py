@@ -110,7 +110,7 @@ def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[st
     draft = _draft(view)
     return [
         ("Draft", [*draft, *list_draft_edits(view, limits)] if draft and whole else draft),
-        ("Tasks fixed and broken", _flips(view, limits)),
+        ("Tasks fixed and broken", _flips(view, limits) if whole else []),
         ("Held-out test", [] if view.shrunk else _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
         ("Steps", _steps(view) if whole and not view.shrunk else []),

@@ -14,7 +14,7 @@ from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import RunPlan, read_version
-from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading
+from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading, read_refusals
 from skillopt.safety.capabilities import NewCapability, capability_difference
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.skills.document import Skill, SkillDocument
@@ -49,7 +49,6 @@ __all__ = [
     "without_leaks",
 ]
 
-_MOST_REFUSALS: Final = 200
 _SCRIPTS: Final = ("sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "bat")
 
 
@@ -297,9 +296,9 @@ def first_text(repository: Repository, skill: str, versions: Sequence[Version], 
 
 def refusals_before(repository: Repository, skill: str, base: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
     """List the edits that people had refused by a commit, oldest first; no reason gives away something of the suite."""
-    found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
-    words = without_leaks([one.word for one in found], suite)
-    return tuple(PeoplesRefusal(one.edit, word.reason, word.by) for one, word in zip(found, words, strict=True))
+    found = read_refusals(repository, skill, base)
+    words = without_leaks([PersonsWord(one.by, one.reason) for one in found], suite)
+    return tuple(replace(one, reason=word.reason) for one, word in zip(found, words, strict=True))
 
 
 def without_leaks(words: Sequence[PersonsWord], suite: Suite) -> tuple[PersonsWord, ...]:

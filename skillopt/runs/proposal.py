@@ -211,6 +211,7 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
         few=bool(plan.folds),
         shown=bool(seen) or trained,
         siblings=plan.siblings,
+        refused=refusals_before(plan.repository, record.skill, record.base, plan.suite),
     )
 
 

@@ -31,6 +31,7 @@ from skillopt.loop.events import (
     decode_event,
     newest_draft,
 )
+from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Target
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start, upstream_of
@@ -44,7 +45,7 @@ from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, disarm, is_upstream
-from skillopt.versions.decisions import edit_trailers, needed_trailers
+from skillopt.versions.decisions import edit_trailers, needed_trailers, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
@@ -56,11 +57,13 @@ __all__ = [
     "grade_of",
     "open_draft",
     "read_grading",
+    "read_refusals",
     "version_of",
 ]
 
 _RUN: Final = "Skillopt-Run"
 
+_MOST_REFUSALS: Final = 200
 _LEAST_LEFTOVER: Final = 0.8
 """Probability from which a draft left over after a version is published: 26 of 65 others were worse in simulation."""
 
@@ -158,6 +161,12 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
 
 
+def read_refusals(repository: Repository, skill: str, base: str) -> tuple[PeoplesRefusal, ...]:
+    """List the edits of a skill that people had refused by a commit, oldest first."""
+    found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
+    return tuple(PeoplesRefusal(one.edit, one.word.reason, one.word.by, one.word.pull_request) for one in found)
+
+
 def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
     if grading is not None and grading.grade is Grade.WORSE:
         return f"it is {grade_words(grading)}"
@@ -216,7 +225,9 @@ def _draft_version(
     since = record.base if upstream_of(record) else parent  # a new upstream is text of others, too
     before = read_version(repository, record.skill, since, record.skill_path, missing_ok=True)
     flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
-    marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged)
+    refused = read_refusals(repository, record.skill, record.base)
+    again = find_reworded([change.edit for change in draft.changes], refused, before.document).values()
+    marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged, tuple(again))
     at = next(at for at, event in reversed(events) if event is draft)
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
     subject = f"draft, {_subject(record, draft.changes)}"

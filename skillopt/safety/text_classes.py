@@ -26,6 +26,7 @@ class LintClass(StrEnum):
     UNGROUNDED = "ungrounded"
     CAPABILITY = "capability"
     REVIEWER = "reviewer"
+    REFUSED = "refused-before"
     SCRIPT = "script"
 
 

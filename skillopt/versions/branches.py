@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from skillopt.skills.folder import is_shipped
+from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File, digest_of
 from skillopt.versions.commit_message import Version, of_description
@@ -30,6 +30,8 @@ __all__ = [
     "DraftBranch",
     "Snapshot",
     "description_commits",
+    "document_on",
+    "find_removal",
     "list_branches",
     "people_commits",
     "snapshot_of",
@@ -116,6 +118,26 @@ def description_commits(repository: Repository, skill: str, tip: str) -> tuple[V
     """List the commits of a skill's description, newest first, down to the first commit of a person."""
     ours = takewhile(lambda one: one.trailer("Skill") == skill and of_description(one), repository.line(tip))
     return tuple(ours)
+
+
+def document_on(repository: Repository, skill: str, tip: str) -> str:
+    """Return the path of the SKILL.md that the newest commit of a skill changed on a branch; empty for none."""
+    asked = ("--first-parent", "-m", "--no-renames", "--diff-filter=AM", "--format=", "--name-only", "-z")
+    listed = os.fsdecode(run_git(repository.root, "log", *asked, "-20", f"--grep=^Skill: {skill}$", tip))
+    names = (name.strip("\n") for name in listed.split("\0"))
+    return next((name for name in names if PurePosixPath(name).name == SKILL_FILE), "")
+
+
+def find_removal(repository: Repository, tip: str, path: str) -> tuple[str, str]:
+    """Return the commit before a tip that removed a file, and to where it moved it, as git detects renames."""
+    root, one = repository.root, ("--first-parent", "-m", "-1", "--format=%H")
+    commit = run_git(root, "log", *one, "--no-renames", "--diff-filter=D", tip, "--", path).decode().strip()
+    if not commit:
+        return "", ""
+    asked = ("-r", "-M", "-z", "--name-status", "--diff-filter=R", f"{commit}^1", commit)
+    fields = os.fsdecode(run_git(root, "diff-tree", *asked)).split("\0")
+    moved = dict(zip(fields[1::3], fields[2::3], strict=False))
+    return commit, moved.get(path, "")
 
 
 def _digest(files: Iterable[File]) -> str:

@@ -4,7 +4,8 @@ Invariants:
 1. The configuration of an untrusted repository starts no program here either: the remote is called by its
    address, so that none of its options apply, and ssh, credential helpers and the rest are given by us.
 2. A branch, local or remote, is moved by compare-and-swap only, and only forwards: whatever a person has committed
-   or pushed stays. A draft is replaced, but only one that training wrote.
+   or pushed stays. A local branch follows one that a person rewrote on the remote, if it has nothing that the remote
+   never had. A draft is replaced, but only one that training wrote.
 3. A token is in no argument and no address, and goes to no host but its own.
 """
 
@@ -135,18 +136,22 @@ class Remote:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
     def fast_forward(self, skill: str, tip: str, branches: str = VERSION_BRANCHES) -> None:
-        """Fast-forward a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays."""
+        """Move a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays.
+
+        Where a person rewrote the remote's branch, the local one follows if all that it has was on the remote before.
+        """
         repository, ref = self.repository, f"{branches}{skill}"
         here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
         if not tip or (here is not None and repository.contains(here, tip)):
             return
-        if here is not None and not repository.contains(tip, here):
+        if here not in (None, repository.ref_tip(_seen(ref))) and not repository.contains(tip, here):
             raise VersionConflictError(
-                f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
-                f"go on from theirs: git fetch {self.name} {name}, then git branch -f {name} {tip}"
+                f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To go on from "
+                f"theirs, run `git fetch {self.name} {name}` and then `git branch -f {name} {tip}`"
             )
         repository.check_branch(name)
         repository.move_branch(ref, here, tip)
+        self._note_seen(ref, tip)
 
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
@@ -158,6 +163,7 @@ class Remote:
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(name, self.name))
         self.replace_branch(name, here, there)
+        self._note_seen(f"{branches}{skill}", here)
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
@@ -184,6 +190,10 @@ class Remote:
         """Put a commit in the place of a branch of the remote, which fails if that has moved since."""
         ref = f"refs/heads/{branch}"
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
+
+    def _note_seen(self, ref: str, commit: str) -> None:
+        """Note that the remote has, or had, a branch's commit, so that a rewritten branch can be followed."""
+        self.repository.move_branch(_seen(ref), self.repository.ref_tip(_seen(ref)), commit)
 
     def _check_base(self, skill: str, branch: str, tip: str, tips: Tips, there: str) -> None:
         """Refuse to publish, with a branch, commits of people that the remote does not have."""
@@ -242,6 +252,10 @@ class Remote:
         env["GIT_CONFIG_COUNT"] = str(first + 2)
         packed = b64encode(f"x-access-token:{self.login.token}".encode()).decode()
         return env, {f"GIT_CONFIG_VALUE_{first + 1}": f"Authorization: Basic {packed}"}
+
+
+def _seen(ref: str) -> str:
+    return f"refs/skillopt/seen/{ref.removeprefix('refs/heads/')}"
 
 
 def _moved(branch: str, name: str) -> str:

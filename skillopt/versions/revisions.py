@@ -1,6 +1,7 @@
 """Compare two git revisions without writing: skill folders that differ or were renamed, and files of a revision."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _ROOT = "."
+_NAME = re.compile(r"\w[\w./-]*")
 _LEAST_ALIKE = 0.5
 """From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
 
@@ -52,7 +54,9 @@ def find_commit(repository: Repository, text: str) -> str:
     try:
         return repository.resolve(text)
     except UsageError as error:
-        remedy = _DEEPEN if _is_shallow(repository) else "run `git fetch`, or correct the name"
+        branch = text.removeprefix("refs/remotes/").removeprefix("origin/")
+        fetch = f"git fetch origin {branch}" if _NAME.fullmatch(branch) else "git fetch"
+        remedy = _DEEPEN if _is_shallow(repository) else f"run `{fetch}`, or correct the name"
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error

@@ -215,7 +215,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("nowhere",), "found 'nowhere'; run `git fetch`, or correct the name"),
+        (("nowhere",), "found 'nowhere'; run `git fetch origin nowhere`, or correct the name"),
         *((("--", "--upload-pack=x"), "found '--upload-pack=x'"), (("main", "nowhere"), "found 'nowhere'")),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
         (("main", "change", "--harness", "dmo"), "did you mean 'demo'?"),

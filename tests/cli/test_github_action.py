@@ -22,6 +22,7 @@ pytestmark = pytest.mark.process
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 QUICK = "--set\nconfidence=0.8\n--set\nseed=3"
+MOST_INPUTS = 14
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0.0000")
     assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
     assert re.search(r"^::error file=skills/rows/SKILL\.md,line=9,title=.+it broke: val\d", done.log, re.MULTILINE)
+    assert done.log.count("title=skillopt%3A verdict") == 1
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
     assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
     (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
@@ -113,14 +115,14 @@ def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     nights = make_nights(tmp_path)
     runner = Runner(tmp_path / "temp", nights.folder, {"event_name": "schedule"})
-    done = runner.run(command="nightly", forge="none", sandbox="false", args="--set\nseed=1")
+    done = runner.run(command="nightly", sandbox="false", args="--set\nseed=1")
     assert done.code == 0, done.log
     assert (done.outputs["verdict"], done.outputs["improved"]) == ("improved", "1")
     assert len(json.loads(done.outputs["pull-requests"])) == 1
     assert "## Skill training: 1 improved" in done.summary
     assert {path.suffix for path in Path(done.outputs["reports"]).iterdir()} == {".html", ".json", ".md"}
     assert nights.tip()
-    again = runner.run(command="nightly", forge="none", sandbox="false", args="--set\nseed=1")
+    again = runner.run(command="nightly", sandbox="false", args="--set\nseed=1")
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
 
 
@@ -130,12 +132,14 @@ def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
     text = f'"; touch {mark}; "$(touch {mark}) `touch {mark}`\n::error::forged\nverdict=passed'
     (tmp_path / "base").mkdir()
     runner = pull_request(tmp_path / "base", project)
-    for inputs in ({"base": text}, {"head": text}, {"require": text}, {"working_directory": text}, {"max_usd": text}):
+    for inputs in ({"base": text}, {"working_directory": text}, {"max_usd": text}):
         done = gate(runner, **inputs)
         assert (done.code, done.outputs["verdict"]) == (2, "error"), inputs
         assert "\n::error::forged" not in done.log
-    refused = gate(runner, version=text)
+    refused = gate(runner, agents=text)
     assert refused.code == 2
+    assert "::error title=skillopt::agents: expected claude-code or codex, found something else" in refused.log
+    assert "\n::error::forged" not in refused.log
     assert refused.steps[-1] == "Keep the reports"
     assert not mark.exists()
 
@@ -234,6 +238,14 @@ def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     assert "@" not in told
 
 
+def test_the_remarks_of_a_night_are_prose_and_a_command_of_git_stands_in_a_block_to_be_copied() -> None:
+    remark = "skillopt/rows has diverged: 1a2b here; run `git fetch origin skillopt/rows` and see www.example.com"
+    told = render_night(Nightly((SkillNight("rows", Training.FAILED, reason=remark),), 0))
+    assert "</code> has diverged: 1a2b here; run <code>" in told
+    assert "</code> and see <code>www" in told
+    assert "```sh\ngit fetch origin skillopt/rows\n```" in told
+
+
 def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     for name in ("skillopt", "json"):
@@ -244,13 +256,19 @@ def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
     assert not (tmp_path / "mark").exists()
 
 
-def test_the_source_beside_the_action_is_installed_unless_a_version_is_named(tmp_path: Path) -> None:
+def test_a_command_that_there_is_none_of_is_told_with_all_that_there_are(tmp_path: Path) -> None:
+    runner = pull_request(tmp_path, make_change(tmp_path / "project"))
+    done = runner.run(command="optimise", sandbox="false")
+    assert (done.code, done.outputs["verdict"]) == (2, "error")
+    listed = "gate, nightly, nightly-check, nightly-train or nightly-offer"
+    assert f"command: expected {listed}, found 'optimise'" in done.log
+
+
+def test_the_source_beside_the_action_is_installed(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     runner = pull_request(tmp_path, project)
-    gate(runner, comment="false", version="0.1.0")
     gate(runner, comment="false")
-    named, pinned, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
-    assert named[-2:] == ["install", "skillopt-mcp==0.1.0"]
+    pinned, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
     assert pinned[-3:-1] == ["--require-hashes", "--requirement"]
     assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
     assert beside[-3:-1] == ["--no-deps", "--no-build-isolation"]
@@ -277,6 +295,7 @@ def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> Non
     rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", page, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)}
     assert named - {"gate", "nightly"} == {*action["inputs"], *action["outputs"]}
+    assert len(action["inputs"]) <= MOST_INPUTS
     for path in WORKFLOWS:
         for job in read_yaml(path)["jobs"].values():
             for step in job.get("steps", []):

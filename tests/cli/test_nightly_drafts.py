@@ -68,7 +68,7 @@ def test_a_proven_version_is_an_ordinary_pull_request_and_comes_before_what_is_l
     (pull,) = forge.pulls.values()
     assert (pull["branch"], pull["draft"]) == ("skillopt/rows", False)
     assert "[!NOTE]" not in pull["body"]
-    assert any("comes first" in note for note in row["draft"]["notes"])
+    assert any("the draft waits until" in note for note in row["draft"]["notes"])
 
 
 def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nights) -> None:

@@ -125,9 +125,9 @@ def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(sto
     )
     assert fourth.paid == fourth.result["rollouts"]
     assert (EMAIL in story.text(), DATES in story.text()) == (False, False)
-    for number, pull in story.forge.pulls.items():
-        if pull["state"] == "open":
-            story.check_claims(number)
+    for pull in (pull for pull in story.forge.pulls.values() if pull["state"] == "open"):
+        assert pull["draft"]
+        assert "Is it wanted now?" in pull["body"]
 
 
 def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
@@ -155,7 +155,7 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     assert story.pull()["title"].endswith("(proven here)")
     assert re.search(r"About \d+ more tasks|tasks enough to prove", story.pull()["body"])
     assert "**Proven here**: better on these very tasks, which says less about new ones." in story.pull()["body"]
-    assert "A later night that proves it makes it an ordinary pull request" in story.pull()["body"]
+    assert "A later night that proves it marks it as ready" in story.pull()["body"]
     story.check_claims()
     story.check_unchanged()
 

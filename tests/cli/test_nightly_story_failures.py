@@ -100,7 +100,7 @@ def test_first_nights_of_two_machines_at_once_open_one_pull_request_and_the_slow
         fast.check_claims()
         fast.check_unchanged()
 
-        advice = f"git fetch origin {BRANCH}, then git branch -f {BRANCH} {tip}"
+        advice = f"run `git fetch origin {BRANCH}` and then `git branch -f {BRANCH} {tip}`"
         assert advice in stepped_back.row["reason"]
         git(slow.nights.folder, "fetch", "--quiet", "origin", BRANCH)
         git(slow.nights.folder, "branch", "--quiet", "-f", BRANCH, tip)

@@ -108,3 +108,14 @@ def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path
     told = next(prompt for prompt in asked.prompts if "Task: write a description" in prompt)
     assert "an edit of the skill's text; Ada refused it: meals are flat rates: add" in told
     assert "'- Claim every meal.'" in told
+
+
+def test_the_refused_rule_in_other_words_waits_as_a_draft_with_the_refusal(folder: Path, tmp_path: Path) -> None:
+    edits = tmp_path / "edits.json"
+    edits.write_text(json.dumps([EDIT | {"content": "- Lower-case every email address."}]))
+    done = skillopt(folder, "propose", str(edits), "rows", *FAST)
+    told = f"says in other words what was refused by Tester: {WHY}"
+    assert told in done.stdout
+    logged = skillopt(folder, "log", "rows").stdout
+    (waits,) = (line for line in logged.splitlines() if "a person must look at it first: refused-before" in line)
+    assert waits.endswith(told)

@@ -242,7 +242,7 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     git(folder, "checkout", "--quiet", "-b", "change")
     with (folder / "skills" / "my-skill" / "SKILL.md").open("a", encoding="utf-8") as skill:
         skill.write("- Write e-mail addresses in lower case.\n")
-    gating, saying_no, looking_back, *_ = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
+    gating, installing, saying_no, looking_back, *_ = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
     run_shown(folder, gating)
     assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
     git(folder, "checkout", "--quiet", "-B", "change", "main")
@@ -250,6 +250,7 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     assert skillopt(folder, "optimize", "my-skill", *quick).returncode == 0
     newest = git(folder, "rev-parse", "skillopt/my-skill")
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    run_shown(folder, installing)
     run_shown(folder, looking_back.replace("VERSION", newest).replace("TASK", "val0"))
     run_shown(copy, saying_no)
 

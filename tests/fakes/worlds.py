@@ -16,6 +16,7 @@ from skillopt.loop.caps import TrainRollouts
 from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.policy import Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
@@ -58,6 +59,7 @@ class World:
     first_only: bool = False
     flips: float = 0.0
     dead: frozenset[str] = frozenset()
+    refused: Sequence[PeoplesRefusal] = ()
     requests: list[RolloutRequest] = field(default_factory=list)
 
     def rollout(self, request: RolloutRequest) -> Rollout:
@@ -93,7 +95,8 @@ class World:
 
     def training(self, reply: Callable[[str], str], sizes: Sequence[int], **values: object) -> TrainingRun:
         """Return a run of the loop before its first step."""
-        return TrainingRun(SKILL, self.suite(sizes), make_settings(("test", values)), self.runner(reply))
+        settings = make_settings(("test", values))
+        return TrainingRun(SKILL, self.suite(sizes), settings, self.runner(reply), refused=self.refused)
 
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Return the tasks, in order, as `train`, `val` and `test` of so many each."""

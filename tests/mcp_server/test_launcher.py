@@ -64,6 +64,18 @@ def started(place: Path, path: str = USUAL, **environment: str) -> tuple[str, st
     return ended.stdout.strip(), ended.stderr.strip()
 
 
+async def test_run_from_a_clone_the_lines_to_type_name_that_clone(home: Path) -> None:
+    clone = home / "a clone"
+    clone.mkdir()
+    (home / "plugin").rename(clone / "plugin")
+    (clone / "pyproject.toml").write_text('[project]\nname = "skillopt-mcp"\n')
+    (home / "plugin").symlink_to(clone / "plugin")
+    async with Client(launcher(home)) as client:
+        text = await say(client, "install_skillopt")
+    assert f"install '{clone}'" in text
+    assert "PATH-OF-CLONE" not in text
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home: Path, mode: str) -> None:
     async with Client(launcher(home), mode=mode) as client:

@@ -34,6 +34,7 @@ from skillopt.settings import NightlySettings, Settings
 __all__ = ["main"]
 
 _NIGHT_STEPS: Final = ("check", "train", "offer")
+_COMMANDS: Final = ("gate", "nightly", *(f"nightly-{step}" for step in _NIGHT_STEPS))
 _NIGHT: Final = {0: "unchanged", 3: "failed"}
 _VERDICTS: Final = {0: "passed", 1: "refused", 3: "invalid"}
 _NEUTRAL: Final = ("cannot tell", "untestable")
@@ -66,7 +67,8 @@ class _Echo(io.StringIO):
         self._onward = onward
 
     def write(self, text: str) -> int:
-        self._onward.write(text)
+        # A finding is told once: as an annotation, when the command has ended.
+        self._onward.write("".join(line for line in text.splitlines(keepends=True) if not _ANNOTATION.match(line)))
         self._onward.flush()
         return super().write(text)
 
@@ -90,7 +92,7 @@ def _run() -> int:
     reports = _reports()
     outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
     try:
-        command = _choice("command", ("gate",))
+        command = _choice("command", _COMMANDS)
         arguments = _gate_arguments(reports)
         shutil.rmtree(reports, ignore_errors=True)  # of an earlier use in this job, which has kept them
         reports.mkdir()
@@ -232,10 +234,8 @@ def _check() -> int:
 
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
     """Return the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
-    options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
-    options += ["--junit", str(reports / "junit.xml"), "--pages", str(reports / "before-after"), *_caps()]
-    options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
-    return [*options, *_more()], [_input("base") or _default_base().revision, _input("head") or "HEAD"]
+    pages = ["--junit", str(reports / "junit.xml"), "--pages", str(reports / "before-after")]
+    return ["--github", *pages, *_caps(), *_more()], [_input("base") or _default_base().revision, "HEAD"]
 
 
 def _caps() -> list[str]:
@@ -319,7 +319,9 @@ def _input(name: str) -> str:
 def _choice(name: str, allowed: Sequence[str]) -> str:
     found = _input(name)
     if found not in allowed:
-        raise SettingsError(f"{name}: expected {' or '.join(allowed)}, found {found!r}; correct the input")
+        raise SettingsError(
+            f"{name}: expected {', '.join(allowed[:-1])} or {allowed[-1]}, found {found!r}; correct the input"
+        )
     return found
 
 
@@ -389,17 +391,15 @@ def _plain_folder() -> str:
 
 def _step_arguments(step: str, place: Path) -> list[str]:
     """Return the arguments of a step of `nightly`."""
-    state, offers, remote = str(place / "state.json"), str(place / "offers"), _input("remote")
-    reaching = [f"--set=forge={_input('forge')}"] if _input("forge") else []
-    reaching += [f"--set=remote={'' if remote == 'none' else remote}"] if remote else []
+    state, offers = str(place / "state.json"), str(place / "offers")
     match step:
         case "check":
             one = [f"--pull-request={_input('pull-request')}"] if _input("pull-request") else []
-            return ["check", "--output", state, *reaching, *one]
+            return ["check", "--output", state, *one]
         case "train":
             return ["train", "--state", state, "--output", offers, *_caps(), *_more()]
         case _:
-            return ["offer", offers, *reaching]
+            return ["offer", offers]
 
 
 def _night_outputs(step: str, code: int, result: Mapping[str, Any], place: Path) -> dict[str, str]:

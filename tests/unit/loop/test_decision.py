@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -11,14 +11,23 @@ from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, LinesReviewed, StepFailed, VersionAccepted
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.training_run import TrainingRun
+from skillopt.skills.edits import Edit, Op
 from tests.fakes.worlds import World, line, named, words_of
 
 
-def drafted(*words: str, val: int = 12, reply: Callable[[str], str] = str, **values: object) -> TrainingRun:
+def drafted(
+    *words: str,
+    val: int = 12,
+    reply: Callable[[str], str] = str,
+    refused: Sequence[PeoplesRefusal] = (),
+    **values: object,
+) -> TrainingRun:
     """Return a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
     sizes = (12, val, 0)
-    run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(reply, sizes, **values)
+    world = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"}), refused=refused)
+    run = world.training(reply, sizes, **values)
     list(measure_baseline(run))
     finish(run.policy.evidence.run(run.draft.skill, run.policy.evidence.tasks), run.answers)
     propose(run, *words)
@@ -129,6 +138,20 @@ def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becomin
     assert events[0].reason.startswith("1 edit waits for a person in the draft: add after")
     assert not any(isinstance(event, VersionAccepted) for event in events)
     assert isinstance(events[-1], DraftGraded)
+
+
+@pytest.mark.parametrize(("allow", "versions"), [((), 0), (("refused-before",), 1)])
+def test_a_rule_that_people_refused_in_other_words_waits_for_a_person_unless_the_settings_allow_it(
+    allow: tuple[str, ...], versions: int
+) -> None:
+    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- Use alpha always"), "ours are greek", "Ada")
+    run = drafted("alpha", val=24, allow=allow, refused=[refused])
+
+    events = [*run_gate(run, 1), *grade_draft(run)]
+
+    assert sum(isinstance(event, VersionAccepted) for event in events) == versions
+    assert ("in other words what was refused by Ada: ours are greek" in str(events[0])) is not versions
+    assert isinstance(events[-1], DraftGraded) is not versions
 
 
 def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_waits_for_a_person() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.loop.memory import MOST_LISTED, MOST_REMEMBERED, Memory, PeoplesRefusal, refused_by_people
+from skillopt.loop.memory import MOST_LISTED, MOST_REMEMBERED, Memory, PeoplesRefusal, find_reworded, refused_by_people
 from skillopt.prompts.tried_edits import EditFate
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
@@ -103,6 +103,24 @@ def test_an_edit_that_says_what_people_refused_is_refused_with_who_did_and_why(e
 )
 def test_an_edit_that_says_something_else_or_what_the_document_has_is_not_refused(edit: Edit) -> None:
     assert why(edit) == ""
+
+
+def test_an_edit_that_says_a_refused_rule_in_other_words_is_found_with_the_newest_such_refusal() -> None:
+    older = PeoplesRefusal(Edit("1", Op.ADD, content="- Dates are in ISO form."), "not ours", "Bo")
+    newer = PeoplesRefusal(
+        Edit("1", Op.ADD, content="- Convert dates to YYYY-MM-DD."), "", "Ada", "https://forge.example/x/y/pull/9"
+    )
+    edits = [
+        Edit("again", Op.ADD, content="- Round all values.\n- Write every date in ISO form."),
+        Edit("other", Op.ADD, content="- Round all values."),
+        Edit("gone", Op.DELETE, "- Write every date in ISO form."),
+        Edit("known", Op.ADD, content="- Trim every cell."),
+    ]
+    refused = [older, newer, PeoplesRefusal(Edit("2", Op.ADD, content="- Trim each cell."), "")]
+    assert find_reworded(edits, refused, DOCUMENT) == {"again": ("- Write every date in ISO form.", newer)}
+    assert newer.told == "refused in #9 by Ada: no reason was given"
+    assert older.told == "refused by Bo: not ours"
+    assert find_reworded(edits, [], DOCUMENT) == {}
 
 
 def test_a_deletion_that_people_refused_is_not_made_again() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
@@ -80,11 +81,25 @@ def test_an_edit_that_a_person_refused_is_refused_with_who_did_and_why() -> None
     assert (edit.id, reason) == ("e1", "Ada refused '- alpha': ours are greek")
 
 
-def tried(runner: ScriptedRunner, *edits: Edit, earlier: Sequence[float] = (), **values: object) -> list[Event]:
+def tried(
+    runner: ScriptedRunner,
+    *edits: Edit,
+    earlier: Sequence[float] = (),
+    refused: Sequence[PeoplesRefusal] = (),
+    **values: object,
+) -> list[Event]:
     settings = SETTINGS.model_copy(update=values)
-    changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
-    assert not refused
-    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(earlier)))
+    changes, unsound = check_proposal(SKILL.document, edits, suite(), settings)
+    assert not unsound
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(earlier, refused=refused)))
+
+
+def test_a_better_proposal_that_says_in_other_words_what_a_person_refused_waits_in_the_draft_with_the_refusal() -> None:
+    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- Use alpha always."), "ours are greek", "Ada")
+    events = tried(ScriptedRunner(by_words, str), add("alpha", "train-0"), refused=[refused])
+    assert only(events, GateDecided)[0].verdict.outcome is Outcome.ACCEPT
+    assert not only(events, VersionAccepted)
+    assert "in other words what was refused by Ada: ours are greek" in only(events, RunEnded)[0].reason
 
 
 def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> None:

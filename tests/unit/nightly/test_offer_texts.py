@@ -11,8 +11,8 @@ from skillopt.gate.grades import Grade
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, WrittenOffer, write_offer
 from skillopt.project import Project, Selection
 from skillopt.storage.ledger import Ledger
-from tests.fakes.drafts import accepted, run_events
-from tests.fakes.projects import git, make_project
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.projects import git, make_project, skillopt
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 SKILL_FILE = "skills/rows/SKILL.md"
@@ -34,6 +34,20 @@ def written(folder: Path) -> WrittenOffer:
     place = OfferPlace(repository, "rows", "skills/rows", "skillopt/rows", tip, "main", base)
     with closing(Ledger.open(folder)) as ledger:
         return write_offer(ClaimSources(project, target, ledger, RunObserver()), place)
+
+
+def test_an_edit_like_one_that_people_refused_is_told_with_the_refusal_unless_a_person_took_it(project: Path) -> None:
+    assert skillopt(project, "decline", "rows", "1", "--reason", "ours are upper case").returncode == 0
+    again = "Lower-case every email address."
+    run_events(project, accepted(again, grade=Grade.PROVEN), seed=1)
+    asked = written(project)
+    (edit,) = asked.view.in_force
+    assert "ours are upper case" in edit.refused
+    assert f"- {EMAIL}" in edit.refused
+    assert not asked.view.proven
+    run_events(project, graded(f"{again} Always", grade=Grade.PROVEN_HERE), seed=2)
+    assert skillopt(project, "take", "rows").returncode == 0
+    assert [one.refused for one in written(project).view.in_force if "Always" in one.after] == [""]
 
 
 def commit_on(folder: Path, branch: str, old: str, new: str) -> None:

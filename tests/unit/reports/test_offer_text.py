@@ -44,8 +44,8 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
     unticked = body.replace("- [x] **2**", "- [ ] **2**")
     assert [box.key for box in unticked_edits(unticked)] == [f"{KEY}/2"]
     for said in (
-        "/skillopt drop 7",
-        "skillopt decline rows 7",
+        "/skillopt drop 1: why",
+        "skillopt decline rows 1",
         "skillopt rollback rows bbbbbbbbbb",
         "training 120 rollouts, $1.25",
     ):
@@ -103,6 +103,26 @@ def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -
     assert "`main`: `- Round to two digits.`" in body
 
 
+def test_an_edit_that_people_refused_in_other_words_stands_in_the_red_box_and_makes_it_a_draft() -> None:
+    view = offer(*TEXTS)
+    edits = (replace(view.edits[0], refused="refused in 9 by ada: no"), *view.edits[1:])
+    asked = replace(view, edits=edits)
+    assert "> - edit **1** was refused in 9 by ada: no. Is it wanted now?" in offer_body(asked)
+    assert (view.proven, asked.proven) == (True, False)
+    assert replace(asked, edits=(replace(edits[0], undone=True), *edits[1:])).proven
+    assert offer_mark(asked) != offer_mark(view)
+
+
+def test_what_a_drop_cost_and_the_target_are_on_the_first_screen() -> None:
+    view = replace(offer(*TEXTS), dropped=(("- Sort.", "ada: no"),), target="demo-1")
+    assert "Before the drop" not in offer_body(view)
+    assert view.claim is not None
+    shown = first_screen(offer_body(replace(view, claim=replace(view.claim, fresh=True))))
+    said = "(`ada: no`). Before the drop: 2 of 8 → 7 of 8 tasks passed. Now: 2 of 8 → 7 of 8 val tasks passed."
+    assert f"**Dropped**: `- Sort.` {said}" in shown
+    assert "Target: `demo-1`." in shown
+
+
 def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:
     one, many = (first_screen(offer_body(offer(*(f"Rule {at} is this." for at in range(count))))) for count in (3, 60))
     assert len(read_checklist(offer_body(offer(*(f"Rule {at} is this." for at in range(60)))))) == 60
@@ -114,7 +134,7 @@ def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:
 
 def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
     view = offer(*TEXTS)
-    assert offer_mark(view) == offer_mark(replace(view, run=make_view(), page="https://x.example"))
+    assert offer_mark(view) == offer_mark(replace(view, run=make_view()))
     assert offer_mark(view) in offer_body(view)
     for other in (
         replace(view, after=f"{view.after}- More.\n"),
@@ -123,11 +143,6 @@ def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
         replace(view, grade=Grade.UNPROVEN),
     ):
         assert offer_mark(other) != offer_mark(view)
-
-
-def test_tasks_are_linked_to_the_page_where_there_is_one() -> None:
-    body = offer_body(replace(offer(*TEXTS), page="https://x.example/page.html"))
-    assert "[`train1`](https://x.example/page.html#task-train1)" in body
 
 
 @settings(max_examples=60)

@@ -1,6 +1,7 @@
 """Branches of skills to and from a real bare repository."""
 
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.branches import VERSION_BRANCHES, DraftBranch, people_commits
+from skillopt.versions.branches import VERSION_BRANCHES, DraftBranch, document_on, find_removal, people_commits
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -74,6 +75,46 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
     assert theirs in git(bare, "rev-list", REF).split()
 
 
+def test_a_branch_that_a_person_rewrote_is_followed_while_all_that_is_here_was_pushed(
+    tmp_path: Path, bare: Path, folder: Path
+) -> None:
+    add_version(folder)
+    there = remote(folder)
+    there.push("rows", there.fetch_tips())
+    person = clone(tmp_path / "person", bare)
+    git(person, "checkout", "--quiet", "-b", "mine", "origin/skillopt/rows")
+
+    def rewrite(subject: str) -> str:
+        git(person, "commit", "--quiet", "--amend", "--allow-empty", "-m", subject)
+        git(person, "push", "--quiet", "--force", "origin", "HEAD:skillopt/rows")
+        tip = there.fetch_tips().of(VERSION_BRANCHES, "rows")
+        there.fast_forward("rows", tip)
+        return tip
+
+    for subject in ("Once", "Twice"):
+        assert rewrite(subject) == Repository.find(folder).branch_tip("rows")
+    ours = add_version(folder, b"3")
+    with pytest.raises(VersionConflictError, match="has diverged"):
+        rewrite("Once more")
+    assert Repository.find(folder).branch_tip("rows") == ours
+
+
+def test_the_commit_that_removed_a_file_is_found_with_the_place_that_it_was_moved_to(folder: Path) -> None:
+    tip, repository = add_version(folder), Repository.find(folder)
+    path = f"{FOLDER}/SKILL.md"
+    assert document_on(repository, "rows", tip) == path
+    assert document_on(repository, "other", tip) == ""
+    assert find_removal(repository, git(folder, "rev-parse", "HEAD"), path) == ("", "")
+    git(folder, "mv", FOLDER, "moved")
+    git(folder, "commit", "--quiet", "-m", "Move")
+    moved = git(folder, "rev-parse", "HEAD")
+    assert find_removal(repository, moved, path) == (moved, "moved/SKILL.md")
+    git(folder, "rm", "--quiet", "-r", "moved")
+    git(folder, "commit", "--quiet", "-m", "Delete")
+    gone = git(folder, "rev-parse", "HEAD")
+    assert find_removal(repository, gone, "moved/SKILL.md") == (gone, "")
+
+
 def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
     other = clone(tmp_path / "other", bare)
     theirs, there = add_version(other, b"other"), remote(other)
@@ -82,7 +123,7 @@ def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: P
     with pytest.raises(VersionConflictError, match=f"has diverged: {ours[:10]} here, {theirs[:10]} on origin") as told:
         remote(folder).fast_forward("rows", remote(folder).fetch_tips().of(VERSION_BRANCHES, "rows"))
     assert (git(folder, "rev-parse", REF), git(bare, "rev-parse", REF)) == (ours, theirs)
-    for command in str(told.value).split("theirs: git ")[1].split(", then git "):
+    for command in re.findall(r"`git ([^`]+)`", str(told.value)):
         git(folder, *command.split())
     remote(folder).fast_forward("rows", remote(folder).fetch_tips().of(VERSION_BRANCHES, "rows"))
     assert git(folder, "rev-parse", REF) == theirs

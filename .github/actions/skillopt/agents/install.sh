@@ -11,10 +11,10 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/$name"
 case "$name" in
   claude-code) package='@anthropic-ai/claude-code' program=claude found='@anthropic-ai/claude-code-*/claude' ;;
   codex) package='@openai/codex' program=codex found='@openai/codex-*/vendor/*/bin/codex' ;;
-  *) echo "::error title=skillopt::expected claude-code or codex"; exit 2 ;;
+  *) echo "::error title=skillopt::agents: expected claude-code or codex, found something else"; exit 2 ;;
 esac
 if [[ "$wanted" != pinned && ! "$wanted" =~ ^[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*$ ]]; then
-  echo "::error title=skillopt::$name-version: expected \`pinned\` or a version such as 1.2.3, found something else"
+  echo "::error title=skillopt::$name: expected \`pinned\` or a version such as 1.2.3, found something else"
   exit 2
 fi
 pinned="$(sed -n "s|.*\"$package\": \"\([^\"]*\)\".*|\1|p" "$here/package.json")"

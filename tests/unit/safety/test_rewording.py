@@ -1,0 +1,49 @@
+"""Rules that say the same in other words are told from other rules about the same things, as measured by pairs."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.safety.rewording import is_reworded
+from tools.measure_refusals import PAIRS, demo_pairs, main, rates, read_pairs
+
+FILES = sorted(path.name for path in PAIRS.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("name", [*FILES, "demo"])
+def test_nine_in_ten_reworded_rules_are_caught_and_one_in_ten_other_rules_is_held_back_at_most(name: str) -> None:
+    (caught, same), (held, different) = rates(demo_pairs() if name == "demo" else read_pairs(PAIRS / name))
+    assert same >= len(FILES)
+    assert caught >= 0.9 * same
+    assert held <= 0.1 * different
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Convert every date to ISO form", "Write dates as YYYY-MM-DD"),
+        ("Leave out fax numbers.", "Omit any fax numbers"),
+        ("Title: two words", "The title has 2 words"),
+    ],
+)
+def test_words_that_rules_use_for_one_another_count_as_one(one: str, other: str) -> None:
+    assert is_reworded(one, other)
+    assert is_reworded(other, one)
+
+
+@pytest.mark.parametrize("text", ["", "- ", "Do it as you would."])
+def test_a_text_of_no_words_of_its_own_is_like_none(text: str) -> None:
+    assert not is_reworded(text, text)
+
+
+def test_what_is_judged_wrongly_is_listed_for_a_file_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('{"same": true, "refused": {"content": "Be brief."}, "proposed": {"content": "No emoji."}}\n')
+    main([str(file)])
+    said = capsys.readouterr().out
+    assert "reworded refusals caught 0 of 1 (0%); different rules held back 0 of 0 (0%)" in said
+    assert "missed: Be brief. | No emoji." in said
+    main([])
+    assert capsys.readouterr().out.count("reworded refusals caught") == len(FILES) + 1
