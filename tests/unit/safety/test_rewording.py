@@ -7,13 +7,18 @@ import pytest
 from skillopt.safety.rewording import is_reworded
 from tools.measure_refusals import PAIRS, demo_pairs, main, rates, read_pairs
 
-FILES = sorted(path.name for path in PAIRS.glob("*.jsonl"))
+FILES = sorted(PAIRS.glob("*.jsonl"))
+"""Half of the first 120 pairs are of the author of the rule; `pairs-other` was written by somebody else, unseen."""
+
+WRITTEN = [pair for path in FILES for pair in read_pairs(path)]
 
 
-@pytest.mark.parametrize("name", [*FILES, "demo"])
-def test_nine_in_ten_reworded_rules_are_caught_and_one_in_ten_other_rules_is_held_back_at_most(name: str) -> None:
-    (caught, same), (held, different) = rates(demo_pairs() if name == "demo" else read_pairs(PAIRS / name))
-    assert same >= len(FILES)
+@pytest.mark.parametrize("pairs", [WRITTEN, demo_pairs()], ids=["written", "demo"])
+def test_nine_in_ten_reworded_rules_are_caught_and_one_in_ten_other_rules_is_held_back_at_most(
+    pairs: list[tuple[bool, str, str]],
+) -> None:
+    (caught, same), (held, different) = rates(pairs)
+    assert same >= 30
     assert caught >= 0.9 * same
     assert held <= 0.1 * different
 
