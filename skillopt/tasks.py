@@ -285,7 +285,8 @@ class Suite:
         """Say how many items of the source are no tasks because they cannot be run; empty when all can."""
         if not self.skipped:
             return ""
-        return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
+        loaded = len(self.splits)
+        return f"{loaded} {'task' if loaded == 1 else 'tasks'} loaded, {self.skipped} skipped: `skillopt suite show`"
 
     @property
     def gamed_note(self) -> str:

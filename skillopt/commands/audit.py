@@ -34,7 +34,7 @@ from skillopt.commands.options import (
     YesOption,
     flags_of,
 )
-from skillopt.commands.output import as_json_text, format_usage, interruptible, show, write_report
+from skillopt.commands.output import CACHED, as_json_text, format_usage, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.errors import InfrastructureError, UsageError
@@ -152,16 +152,14 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     named = [one for one in report.skills if one.capabilities]
-    lines += ["what the texts let or tell an agent do:"] if named else []
+    lines += ["capabilities in the texts:"] if named else []
     lines += [f"  {escape_terminal(one.skill)}: {escape_terminal(one.capabilities)}" for one in named]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
     if removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
     if counts["helps"] + counts["hurts"]:
-        lines.append(
-            f"of skills said to help or hurt at most {report.error:.0%} are wrong on average, all skills together"
-        )
-    lines.append(f"newly run: {count_noun(report.paid_rollouts, 'rollout')}, the rest was recorded")
+        lines.append(f"false discovery rate: at most {report.error:.0%} of the skills said to help or hurt, on average")
+    lines.append(f"used: {count_noun(report.paid_rollouts, 'new rollout')}; {CACHED}")
     if verbose:
         lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
     return "\n".join(lines)

@@ -211,8 +211,8 @@ def _suite(project: Project, name: str) -> _Check:
         return _Check(f"suite {name}", ok=False, found=str(error))
     if not prospect.can_show:
         return _Check(f"suite {name}", ok=False, found=prospect.words)
-    sizes = [f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split)]
-    found = f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
+    sizes = ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split))
+    found = prospect.words if suite.folds else f"{sizes}. {prospect.words}"
     skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
     return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
 

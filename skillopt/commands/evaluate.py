@@ -142,9 +142,7 @@ def _skill(project: Project, target: Target, subject: str) -> Skill | None:
 
 
 def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
-    runs = (
-        f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'rollout')} newly run"
-    )
+    runs = f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'new rollout')}"
     lines = [f"{result['skill']} on {result['split']}, {runs}"]
     targets = result.get("targets", [])
     lines += [print_terminal([_matrix(targets)])] if targets else []

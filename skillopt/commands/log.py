@@ -110,12 +110,12 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     yield from (_version(version, listed.declined.get(version.sha), found.harness) for version in listed.versions)
     error = found.error
     if error is not None and error.spent:
-        spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:g} that they share"
-        yield f"{spent}, {error.left:.3f} is left; fresh tasks bring more"
+        spent = f"error budget of these val tasks: {error.spent:.3f} of {error.allowed:g} used"
+        yield f"{spent}, {error.left:.3f} left; new tasks add more"
     if listed.draft is not None:
         yield from _draft(skill, listed.draft)
     if found.edits:
-        yield f"edits that the default branch lacks; to refuse one: skillopt decline {skill} NUMBER"
+        yield f"edits that are not on the default branch; to refuse one: skillopt decline {skill} NUMBER"
     for one in found.edits:
         summary = escape_terminal(one.edit.summary)
         shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from skillopt.storage.jobs import Job
 
 __all__ = [
+    "CACHED",
     "SHORT",
     "acts_of_run",
     "append_report",
     "as_json_text",
+    "count_cached",
     "difference_of_run",
     "format_usage",
     "interruptible",
@@ -38,6 +40,8 @@ __all__ = [
 SHORT: Final = 10
 """Characters of a commit that are shown."""
 
+CACHED: Final = "the rest was cached"
+
 _MOST_TASKS: Final = 6
 
 _Result = TypeVar("_Result")
@@ -49,7 +53,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        typer.echo("interrupted; everything answered so far is kept, run the same command to continue", err=True)
+        typer.echo("interrupted; all results so far are kept; run the same command to continue", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
@@ -95,19 +99,24 @@ def format_usage(usage: "Usage") -> str:
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
 
 
+def count_cached(total: int, new: int, noun: str) -> str:
+    """Write how many calls a command used, and how many of them were answered from the ledger."""
+    return f"{total:,} {noun}s ({new:,} new, {total - new:,} cached)"
+
+
 def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
     """Return the version that a run made, else its draft, and the command to go on with."""
     from skillopt.gate.grades import grade_words
 
     if version:
         yield f"version {version[:SHORT]} on branch skillopt/{skill}"
-        yield f"next: git merge skillopt/{skill}    (read it first: skillopt diff {skill})"
+        yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
     elif draft is not None and draft.commit:
         yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
         yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
         if draft.replaced:
-            yield f"the draft that waited before has other edits and is kept as {draft.replaced[:SHORT]}"
-        yield f"next: skillopt take {skill}    (read it first: skillopt diff {skill} draft)"
+            yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
+        yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
     elif draft is not None:
         yield f"the draft was not published: {escape_terminal(draft.note)}"
 

@@ -15,7 +15,7 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import format_usage, interruptible, list_tasks, published_lines, show
+from skillopt.commands.output import count_cached, format_usage, interruptible, list_tasks, published_lines, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.commands.trigger import trained_text
@@ -81,7 +81,7 @@ def shrink(
     selection = options.select(next(iter(skill or ()), None))
     forecast = forecast_shrink(selection, start=start)
     if dry_run:
-        show(forecast, lambda one: f"dry run, nothing was run: {one.words}", as_json=as_json)
+        show(forecast, lambda one: f"Dry run: nothing was executed. {one.words}", as_json=as_json)
         return
     rewrite = options.model is not None
     ask_to_pay(foresee_payment(selection, drafts=rewrite), forecast.words, yes=yes)
@@ -119,7 +119,7 @@ def _result(found: Shrunk) -> Iterator[str]:
     share = f" ({-saved / found.tokens_before:.0%})" if saved else ""
     yield f"run {found.run} on {found.skill}: {found.tokens_before:,} → {found.tokens_after:,} tokens{share}, estimated"
     if found.headline is not None:
-        yield f"old and new text side by side: {found.headline.words}"
+        yield f"old and new text compared: {found.headline.words}"
     yield escape_terminal(found.reason.rpartition("tokens: ")[2])
 
 
@@ -130,12 +130,12 @@ def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
     gone = [one for one in found.units if not one.kept]
     if found.units:
         counts = f"{len(gone)} deleted, {len(needed)} kept because a task needs them"
-        yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept that no task exercises"
+        yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept because no task covers them"
     if verbose:
         yield from (f"  {_place(one)}  needed by {list_tasks(one.tasks)}" for one in needed)
         yield from (f"  {_place(one)}  deleted" for one in gone)
     if unexercised or verbose:
-        yield from (f"  {_place(one)}  no task exercises it" for one in idle)
+        yield from (f"  {_place(one)}  no task covers it" for one in idle)
 
 
 def _place(unit: TextScreened) -> str:
@@ -144,6 +144,6 @@ def _place(unit: TextScreened) -> str:
 
 
 def _next(found: Shrunk) -> Iterator[str]:
-    yield f"{found.rollouts} rollouts asked for, {found.paid_rollouts} newly run, the rest was recorded"
+    yield f"used: {count_cached(found.rollouts, found.paid_rollouts, 'rollout')}"
     yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in found.spent.items())
     yield from published_lines(found.skill, found.version, found.draft)

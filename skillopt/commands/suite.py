@@ -96,7 +96,7 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
-    yield f"what it can show: {found['prospect'].words}"
+    yield f"power: {found['prospect'].words}"
 
 
 def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
     tasks = count_noun(len(found["tasks"]), "task")
     yield f"{escape_terminal(found['skill'])}: {tasks}, {count_noun(runs, 'recorded rollout')}"
     if found["problem"]:
-        yield f"recorded rollouts could not be looked up: {escape_terminal(found['problem'].splitlines()[0])}"
+        yield f"results could not be read: {escape_terminal(found['problem'].splitlines()[0])}"
     elif not known:
         yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found['skill']} --repeats 3`"
     for standing, note in _STANDINGS.items():
@@ -200,7 +200,7 @@ def _short(path: str) -> str:
 
 
 def _checked(selection: Selection) -> dict[str, Any]:
-    """Check a suite by what is recorded."""
+    """Check a suite by its results so far."""
     project = selection.project()
     target = project.target(selection)
     suite = target.suite()

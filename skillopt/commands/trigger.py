@@ -17,7 +17,7 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.commands.output import CACHED, SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -85,18 +85,18 @@ def trigger(
 def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
     quality = result["quality"]
     lines = [
-        f"{_rate(quality.recall)} requests that should load {result['skill']} did",
+        f"{_rate(quality.recall)} requests that should load {result['skill']} did (recall)",
         f"{_rate(quality.false_triggers)} requests that should not load it did",
     ]
     said = f"{result['repeats']} runs each" if result["repeats"] > 1 else "1 run each"
     lines.append(f"beside {result['beside']} other skills, {said}; {result['harness']}")
     if quality.unsteady:
-        lines.append(f"{quality.unsteady} requests went one way in some runs and the other in others")
+        lines.append(f"{quality.unsteady} requests differ from run to run")
     if quality.missing:
         lines.append(f"{quality.missing} requests could not be measured")
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
     lines += _remarks(result["skipped"])
-    lines.append(f"newly run: {result['paid_rollouts']} runs, the rest was recorded")
+    lines.append(f"used: {result['paid_rollouts']} new runs; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if any(row.runs and not row.right for row in quality.queries):
         lines.append(f"next: skillopt trigger {result['skill']} --train")
@@ -124,7 +124,7 @@ def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:
 
 
 def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
-    """Say what training or shortening a description came to."""
+    """Write the result of training or shortening a description."""
     before, after = result.train_before, result.train_after
     lines = [
         f"{after.hits} of {after.of} training requests go right with the best description, {before.hits} before",
@@ -139,11 +139,11 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     if result.error.spent:
         spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
         lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
-    lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls; the rest was recorded")
+    lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
-        lines.append(f"next: git merge {result.branch}    (read it first: git show {result.branch})")
+        lines.append(f"next: git merge {result.branch}    (review it first: git show {result.branch})")
     else:
         lines.append("no description was accepted; nothing was committed")
     return "\n".join(lines)
@@ -159,7 +159,7 @@ def _held_out(result: "TrainedTriggers") -> Iterator[str]:
         f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
     )
     if not seen.siblings:
-        yield "none of them is for another skill; skillopt trigger --siblings asks theirs, too, and shows what is taken"
+        yield "none of them is for another skill; skillopt trigger --siblings runs theirs too, and shows which it takes"
     for one in seen.siblings:
         yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RepeatsOption, RunOptions, YesOption, with_run_options
-from skillopt.commands.output import format_usage, interruptible, show
+from skillopt.commands.output import CACHED, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
@@ -81,12 +81,10 @@ def write_tasks(
 
 def _written(result: Mapping[str, Any]) -> str:
     kept = [draft for draft in result["drafts"] if draft["kept"]]
-    lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} are left to choose from"]
+    lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} passed the checks"]
     lines += [_draft(draft) for draft in sorted(result["drafts"], key=lambda draft: not draft["kept"])]
     lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result["unread"]]
-    lines.append(
-        f"newly run: {result['paid_rollouts']} runs, {result['paid_calls']} calls for drafts; the rest was recorded"
-    )
+    lines.append(f"used: {result['paid_rollouts']} new runs, {result['paid_calls']} new calls for drafts; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if result["review"]:
         lines.append(
@@ -111,7 +109,9 @@ def _draft(draft: Mapping[str, Any]) -> str:
 def accepted_text(result: Mapping[str, Any]) -> str:
     """Say what became of drafts that were accepted."""
     lines = [f"{len(result['accepted'])} drafts are tasks now: {', '.join(map(escape_terminal, result['accepted']))}"]
-    lines.append(f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts wait")
+    lines.append(
+        f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts are left in the review file"
+    )
     lines += [f"skillopt.toml + {line}" for line in result["config"]]
     return "\n".join([*lines, result["prospect"], f"next: skillopt estimate {result['skill']}"])
 

@@ -67,7 +67,8 @@ def pick_failures(run: TrainingRun, policy: Policy, step: int) -> Course[dict[st
     shown = yield from policy.pick()
     yield from run.suspicions(step)
     if policy.evidence.seen:
-        yield TrainMeasured(step, tally(seen.rollout for seen in policy.evidence.seen.values()))
+        fold = run.policies.index(policy) + 1 if run.folded else 0
+        yield TrainMeasured(step, tally(seen.rollout for seen in policy.evidence.seen.values()), fold)
     return shown
 
 

@@ -67,7 +67,7 @@ class ListedDraft:
     def words(self) -> str:
         """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
-            return "unproven: people dropped edits of it after it was graded"
+            return "unproven: edits were dropped after grading"
         return grade_words(self.grading)
 
     @property

@@ -29,7 +29,7 @@ from skillopt.targets.handoff import HandoffFolder
 __all__ = ["Optimized", "optimize"]
 
 _BY_HAND: Final = "handoff"
-_KEPT: Final = "the branch of its versions begins with a commit of it"
+_KEPT: Final = "the branch of versions starts with a commit of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Optimized:
     headline: Headline | None = None
     draft_headline: Headline | None = None
     why_nothing: str = ""
+    capped: bool = False
 
 
 def optimize(
@@ -67,7 +68,7 @@ def optimize(
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             place = SkillPlace.parse(plan.skill_path).words
-            observer.notice(f"{place} is trained as it lies there, though git has another text; {_KEPT}")
+            observer.notice(f"training the uncommitted text of {place}; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
@@ -96,6 +97,7 @@ def optimize(
         done.headline,
         gained_by_draft(done.events),
         why_nothing(done.events),
+        any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
     )
 
 

@@ -66,7 +66,7 @@ def test_a_search_that_a_cap_ends_is_paid_for_once(tmp_path: Path) -> None:
     root = project(tmp_path)
     capped = as_json(root, "shrink", "rows", "--max-rollouts", "96")
     assert not capped["version"]
-    assert "the cap leaves" in capped["reason"]
+    assert "of max_rollouts 96 are used" in capped["reason"]
     whole = as_json(root, "shrink", "rows")
     assert whole["paid_rollouts"] == whole["rollouts"] - capped["paid_rollouts"]
 

@@ -80,7 +80,7 @@ def test_a_library_that_fits_is_left_alone_unless_a_skill_is_named_and_a_cap_end
     assert (outside.returncode, "git repository" in outside.stderr) == (2, True), outside.stderr
     commit(tmp_path)
     capped = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims", "--max-rollouts", "5")
-    assert (capped.returncode, "all 5 rollouts that it may begin are used up" in capped.stderr) == (3, True)
+    assert (capped.returncode, "all 5 rollouts of the cap are used" in capped.stderr) == (3, True)
 
 
 def test_what_is_wrong_is_said_before_anything_runs(library: Path) -> None:
