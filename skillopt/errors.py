@@ -31,8 +31,9 @@ Whoever raises says what was expected, what was found and what to do next.
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Any, Final
 
 __all__ = [
     "AnswersPendingError",
@@ -63,6 +64,7 @@ __all__ = [
     "SuiteError",
     "UsageError",
     "VersionConflictError",
+    "describe_mistake",
 ]
 
 
@@ -264,3 +266,41 @@ class NothingMeasuredError(InvalidMeasurementError):
     def __init__(self, run: str, reason: str) -> None:
         super().__init__(f"the run ended before anything was measured: {reason}")
         self.run = run
+
+
+_EXPECTED: Final = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "keys with values"),
+    **dict.fromkeys(("enum", "literal_error"), "{expected}"),
+    "string_type": "a text",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "string_too_long": "at most {max_length} characters",
+    "string_too_short": "at least {min_length} characters",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of {min_length} or more",
+    "string_pattern_mismatch": "a text that matches {pattern}",
+    "json_invalid": "JSON ({error})",
+    "missing": "a value",
+    "extra_forbidden": "no such key",
+}
+"""What pydantic expects, by its kind of mistake."""
+
+_NOT_BLANK: Final = "a text that is not blank"
+_LONGEST_INPUT: Final = 100
+
+
+def describe_mistake(mistake: Mapping[str, Any]) -> str:
+    """Write one of pydantic's mistakes as what was expected and what was found."""
+    limits = mistake.get("ctx", {})
+    words = _NOT_BLANK if limits.get("pattern") == r"\S" else _EXPECTED.get(mistake["type"], "").format(**limits)
+    told = f"expected {words}" if words else str(mistake["msg"]).removeprefix("Value error, ")
+    if "found" in told:
+        return told
+    found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
+    return f"{told}, found {found if len(found) <= _LONGEST_INPUT else f'{found[:_LONGEST_INPUT]}…'}"

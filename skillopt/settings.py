@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, assert_never, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from skillopt.agent_table import AgentTable
-from skillopt.errors import SettingsError
+from skillopt.errors import SettingsError, describe_mistake
 from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass
 from skillopt.tasks import digest_of
@@ -466,7 +466,7 @@ def _unknown(origin: str, name: str) -> str:
 def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
     first = error.errors(include_url=False)[0]
     key = next(str(part) for part in first["loc"] if str(part) in TABLES)
-    wrong = f"{first['msg']}, found {first['input']!r}"
+    wrong = describe_mistake(first)
     if first["type"] == "greater_than" and first["ctx"] == {"gt": 0}:  # caps, where 0 could be taken for no cap
-        wrong = f"expected a number above 0, found {first['input']!r}; leave it out for no cap"
+        wrong += "; leave it out for no cap"
     return f"{origins.get(key, 'defaults')}: {key}: {wrong}"

@@ -1,7 +1,7 @@
 """The application: every command under its heading, imported when it is called, and the options before a command."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ from typer._click import Command, Context, HelpFormatter  # Typer has its own Cl
 from typer.core import TyperGroup
 
 from skillopt import __version__
+from skillopt.errors import describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
 __all__ = ["COMMANDS", "app", "load_command"]
@@ -102,9 +103,13 @@ class _CommandList(TyperGroup):
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; Typer itself would end on Ctrl-C without a word."""
+        """Run the command; Typer itself would end on Ctrl-C in silence, and tell mistakes in pydantic's words."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if isinstance(mistakes := getattr(error.__cause__, "errors", None), Callable):
+                error.message = describe_mistake(mistakes()[0])
+            raise
         except KeyboardInterrupt as error:
             typer.echo("interrupted", err=True)
             raise typer.Exit(EXIT_INTERRUPTED) from error
