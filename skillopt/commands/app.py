@@ -19,7 +19,7 @@ __all__ = ["COMMANDS", "app", "load_command"]
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
-        "init": ("init:init", "Write skillopt.toml for the skills that are there."),
+        "init": ("init:init", "Write skillopt.toml for the skills found here."),
         "write-tasks": ("write_tasks:write_tasks", "Draft tasks from a skill's text, for you to review."),
         "doctor": ("doctor:doctor", "Check what a run needs."),
         "estimate": ("estimate:estimate", "Estimate cost and power of a run; spends nothing."),

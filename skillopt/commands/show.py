@@ -30,22 +30,25 @@ _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
 
 
 def show(
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it, or draft.")],
+    version: Annotated[
+        str,
+        typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it; draft; or a skill's newest."),
+    ],
     skill: Annotated[
-        str | None, typer.Argument(help="Of which skill the draft is meant. May be left out if there is only one.")
+        str | None, typer.Argument(help="The skill whose draft is meant. May be left out if there is only one.")
     ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a version: what changed and why.
+    """Show a version: what changed, and why.
 
-    Each edit with the tasks that motivated it, and what the version is worth, as its commit says; `skillopt report`
-    with the run that it names tells more.
+    Lists each edit with the tasks that motivated it, and the grade. `skillopt report` with the run that it names has
+    the details.
     """
     selection = Selection(skill)
     project = selection.project()
     repository = project.repository()
-    found = repository.commit(_draft(selection) if version == DRAFT else repository.resolve(version))
+    found = repository.commit(_commit(selection, repository, version))
     name = found.trailer(_SKILL)
     if not name:
         raise UsageError(f"expected a version, found the commit {found.sha[:10]} that is none; see `skillopt log`")
@@ -62,9 +65,19 @@ def show(
     typer.echo("\n\n".join([head, print_terminal([*difference_blocks(difference), *act_blocks(acts)]), *more, text]))
 
 
-def _draft(selection: Selection) -> str:
+def _commit(selection: Selection, repository: Repository, named: str) -> str:
+    """Return the commit of a version, of the draft, or of a skill's newest version, else of its draft."""
     project = selection.project()
-    return resolve_version(open_draft(project.root, project.repository(), project.target(selection)), DRAFT)
+    if named != DRAFT:
+        try:
+            return repository.resolve(named)
+        except UsageError:
+            if named not in {*project.entries, *(one.name for one in project.discover().skills)}:
+                raise
+        if versions := repository.versions(named):
+            return versions[0].sha
+        selection = Selection(named)
+    return resolve_version(open_draft(project.root, repository, project.target(selection)), DRAFT)
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:

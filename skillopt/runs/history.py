@@ -119,8 +119,8 @@ def resolve_version(branch: DraftBranch, text: str) -> str:
         return branch.repository.resolve(text)
     if (tip := branch.tip) is None:
         raise UsageError(
-            f"skill {branch.skill!r} has no draft; list_skills with its name lists what there is, and so does "
-            f"`skillopt log {branch.skill}`"
+            f"skill {branch.skill!r} has no draft; `skillopt log {branch.skill}` lists its versions, and so does "
+            "list_skills with its name"
         )
     return tip
 
@@ -145,10 +145,12 @@ class _Compared:
 
 
 def compare_versions(selection: Selection, before: str | None, after: str | None) -> _Compared:
-    """Read two versions of a skill; from the first text, or to the newest version, where None."""
+    """Read two versions of a skill; from the first text, or to the newest version, where None, else of the draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     branch = open_draft(project.root, repository, target)
+    if before is None and branch.tip and not repository.versions(target.name):
+        before = DRAFT
     if before == DRAFT and after is None:
         draft = repository.commit(resolve_version(branch, DRAFT))
         before, after = draft.parent, draft.sha
