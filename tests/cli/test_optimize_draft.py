@@ -79,7 +79,7 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     script(monkeypatch, changed(EMAIL), ends=KeyboardInterrupt())
     ended = skillopt(folder, "optimize", "rows")
     assert ended.returncode == 130
-    assert "the draft is on branch skillopt-draft/rows, unproven: its run ended before it was graded" in ended.stderr
+    assert "the draft so far is on branch skillopt-draft/rows, ungraded; the run continues it" in ended.stderr
     assert "run the same command to continue" in ended.stderr
     assert "draft unproven: its run ended before it was graded" in skillopt(folder, "status").stdout
 

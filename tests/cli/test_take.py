@@ -34,7 +34,7 @@ def test_a_draft_of_a_text_that_is_not_the_newest_any_more_is_refused(folder: Pa
     run_events(folder, accepted(DATES), seed=1)
     ended = skillopt(folder, "take", "rows")
     assert ended.returncode == 2
-    assert "has another text by now; train from there with `skillopt optimize rows`" in ended.stderr
+    assert "has changed since; train again with `skillopt optimize rows`" in ended.stderr
     assert "has another text by now" in skillopt(folder, "log", "rows").stdout
     assert len(Repository.find(folder).versions("rows")) == 1
 
@@ -44,7 +44,7 @@ def test_what_people_committed_on_the_draft_was_never_measured(folder: Path) -> 
     git(folder, "switch", "--quiet", "skillopt-draft/rows")
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "Mine")
     git(folder, "switch", "--quiet", "main")
-    assert "nothing has measured" in skillopt(folder, "take", "rows").stderr
+    assert "that was never measured" in skillopt(folder, "take", "rows").stderr
 
 
 def test_a_leftover_is_taken_on_top_of_the_version_and_a_text_git_lacked_below_it(folder: Path) -> None:
