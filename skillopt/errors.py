@@ -300,7 +300,7 @@ def describe_mistake(mistake: Mapping[str, Any]) -> str:
     limits = mistake.get("ctx", {})
     words = _NOT_BLANK if limits.get("pattern") == r"\S" else _EXPECTED.get(mistake["type"], "").format(**limits)
     told = f"expected {words}" if words else str(mistake["msg"]).removeprefix("Value error, ")
-    if "found" in told:
+    if "found" in told or not told.startswith("expected"):
         return told
     found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
     return f"{told}, found {found if len(found) <= _LONGEST_INPUT else f'{found[:_LONGEST_INPUT]}…'}"

@@ -458,7 +458,7 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unknown(origin: str, name: str) -> str:
-    near = get_close_matches(name, TABLES, n=1, cutoff=0.5)
+    near = get_close_matches(name, [*TABLES, "skills"], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(TABLES)}"
     return f"{origin}: unknown setting {name!r}; {hint}"
 

@@ -75,6 +75,8 @@ def doctor(
         for terms in _unagreed_agents():
             if typer.confirm(f"{escape_terminal(terms.words)}. Do you agree?", err=True):
                 terms.agree()
+    if skill:
+        Project.find(Path.cwd()).target(Selection(skill))  # one line says that there is none
     checks = list(_checks(Path.cwd(), skill, probe=probe))
     show({"checks": checks}, lambda _: "\n".join(line for check in checks for line in _lines(check)), as_json=as_json)
     if not all(check.ok for check in checks):
@@ -132,8 +134,12 @@ def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]
         yield _check("forge", lambda: _forge(project))
     discovered = project.discover()
     yield _skills(project, discovered)
-    names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
-    for name in [skill] if skill else names:
+    names = (
+        [skill]
+        if skill
+        else project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
+    )
+    for name in names:
         yield _skill(project, name)
         yield _suite(project, name)
         yield from _drivers(project, name, probe=probe)

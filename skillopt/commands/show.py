@@ -12,7 +12,7 @@ from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
-from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version
+from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version, versions_of
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
@@ -74,10 +74,10 @@ def _commit(selection: Selection, repository: Repository, named: str) -> str:
         except UsageError:
             if named not in {*project.entries, *(one.name for one in project.discover().skills)}:
                 raise
-        if versions := repository.versions(named):
-            return versions[0].sha
         selection = Selection(named)
-    return resolve_version(open_draft(project.root, repository, project.target(selection)), DRAFT)
+    branch = open_draft(project.root, repository, project.target(selection))
+    waiting = named == DRAFT or (branch.tip and not repository.versions(named))
+    return resolve_version(branch, DRAFT) if waiting else versions_of(repository, named)[0].sha
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:

@@ -89,6 +89,7 @@ class Estimated:
     judge_calls: MostLikely
     keys: str
     cap: str
+    missing: str
     go: bool
     verdict: str
 
@@ -133,6 +134,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         likely.rollouts.times([judge_calls(suite)] * 3),
         "; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
         _cap(likely, suite, settings, len(settled.tasks(Split.VAL))),
+        missing,
         go,
         verdict,
     )

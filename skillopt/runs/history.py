@@ -119,8 +119,7 @@ def resolve_version(branch: DraftBranch, text: str) -> str:
         return branch.repository.resolve(text)
     if (tip := branch.tip) is None:
         raise UsageError(
-            f"skill {branch.skill!r} has no draft; `skillopt log {branch.skill}` lists its versions, and so does "
-            "list_skills with its name"
+            f"skill {branch.skill!r} has no draft; `skillopt log {branch.skill}` (list_skills in MCP) lists what it has"
         )
     return tip
 

@@ -153,7 +153,10 @@ def parse_proposal(path: Path) -> EditsProposal:
             f"{path}: {place or 'the proposal'}: {describe_mistake(first)}; see `skillopt propose --help`"
         ) from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: expected a JSON file with edits: {error}") from error
+        found = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"{path}: expected a JSON file with edits, found: {found}; see `skillopt propose -h`"
+        ) from error
 
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:

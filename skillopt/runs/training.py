@@ -22,6 +22,7 @@ from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
 from skillopt.skills.trained_files import SkillPlace
+from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.targets.handoff import HandoffFolder
@@ -65,6 +66,9 @@ def optimize(
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         observer.notice(prospect.words)
+        for finding in validate(plan.target.skill()):
+            if finding.severity is Severity.ERROR:
+                observer.notice(str(finding))
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             place = SkillPlace.parse(plan.skill_path).words
