@@ -22,8 +22,8 @@ MOST_REMEMBERED: Final = 24
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
-_AGAIN: Final = "left out without a loss, and its symptom is there again; it is tried again"
-_UNMOVED: Final = "the tasks that it cites failed in the same way with it"
+_AGAIN: Final = "ablation showed no loss without it, and its failure is back; it is tried again"
+_UNMOVED: Final = "in the patch test the failure that it should fix was still there"
 _QUOTED_TOKENS: Final = 60
 """Most tokens (estimated) of refused text in the sentence that refuses it again."""
 
