@@ -88,12 +88,12 @@ class FailureKind(StrEnum):
 
     @property
     def transient(self) -> bool:
-        """Tell whether the same call is worth repeating."""
+        """Return whether the same call is worth repeating."""
         return self in _TRANSIENT
 
     @property
     def refusal(self) -> bool:
-        """Tell whether the provider takes no more calls for now."""
+        """Return whether the provider takes no more calls for now."""
         return self in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}
 
 

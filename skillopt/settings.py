@@ -346,12 +346,12 @@ class Settings(PresetConstants):
 
     @property
     def by_target(self) -> "tuple[Settings, ...]":
-        """Give the settings of each target alone; themselves where none is chosen."""
+        """Return the settings of each target alone; themselves where none is chosen."""
         return tuple(self.model_copy(update={"harness": one}) for one in self.targets) or (self,)
 
     @property
     def identity(self) -> str:
-        """Give the settings that can change a result, as canonical JSON."""
+        """Return the settings that can change a result, as canonical JSON."""
         alone = set() if len(self.targets) > 1 else {"across_targets"}
         return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT | alone)
 

@@ -111,5 +111,5 @@ def _declined_text(result: Declined) -> str:
 
 
 def restored_text(result: Restored) -> str:
-    """Say which text a branch has again."""
+    """Return which text a branch has again."""
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

@@ -201,7 +201,7 @@ class ProgressObserver(RunObserver):
         self._console.print(line, markup=False, soft_wrap=True)
 
     def _used(self) -> str:
-        """Say the time, what was used of each cap, and how long the rest may take at most."""
+        """Return the time, what was used of each cap, and how long the rest may take at most."""
         elapsed = self._clock() - self._began
         left = self._time_left(elapsed)
         parts = [_time(elapsed), *self._amounts(), *([f"at most {_time(left)} left"] if left is not None else [])]

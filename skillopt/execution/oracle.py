@@ -36,7 +36,7 @@ class OracleResult:
 
     @property
     def counts(self) -> bool:
-        """Tell whether scores of the task mean something."""
+        """Return whether scores of the task mean something."""
         return self.solution_passes and self.nothing_fails
 
     @property
@@ -76,7 +76,7 @@ def _recorded(record: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def has_oracle(task: Task) -> bool:
-    """Tell whether a task brings a solution."""
+    """Return whether a task brings a solution."""
     return task.environment is not None and any(file.path == _SCRIPT for file in task.verifier.files)
 
 

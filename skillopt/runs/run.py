@@ -186,7 +186,7 @@ def became_version(branch: DraftBranch) -> bool:
 
 
 def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
-    """Say why a draft cannot become a version, empty when it can: its figures are about other texts."""
+    """Return why a draft cannot become a version, empty when it can: its figures are about other texts."""
     if not branch.is_ours(draft.sha):
         return (
             f"expected {branch.name} as training wrote it, found a person's commit ({draft.sha[:10]}) that was never "

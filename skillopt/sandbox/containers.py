@@ -47,7 +47,7 @@ def find_engine() -> str:
 
 @lru_cache(maxsize=8)
 def answers(engine: str) -> bool:
-    """Tell whether an engine is there, runs, and lets this user in."""
+    """Return whether an engine is there, runs, and lets this user in."""
     return shutil.which(engine) is not None and _called(engine, ["info"], _SECONDS).status == 0
 
 
@@ -95,7 +95,7 @@ def run_in_container(
 def agent_command(
     workspace: str, argv: Sequence[str], environment: Environment, home: str, start: str, names: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Give the command line that runs an agent of the image in a container, and what the engine itself needs.
+    """Return the command line that runs an agent of the image in a container, and what the engine itself needs.
 
     Its home and the folder it starts in are copied there. Of its variables only the names are in the command line.
     """

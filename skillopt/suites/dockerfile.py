@@ -216,7 +216,7 @@ def _take_packages(image: Image, words: Sequence[str]) -> None:
 
 
 def _changes_nothing(name: str, words: Sequence[str]) -> bool:
-    """Tell whether a command only asks, cleans up, links what the sandbox links, or installs skills for agents."""
+    """Return whether a command only asks, cleans up, links what the sandbox links, or installs skills for agents."""
     line = " ".join(words)
     asks = bool(_ASKS_ONLY.intersection(words[1:2])) or "/var/lib/apt" in line or line.startswith("echo source")
     links = name == "ln" and words[-2].startswith(("/usr/", "python")) and words[-1].startswith("/usr/")
