@@ -24,6 +24,7 @@ _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
 _AGAIN: Final = "ablation showed no loss without it, and its failure is back; it is tried again"
 _UNMOVED: Final = "in the patch test the failure that it should fix was still there"
+_ON_TRIAL: Final = "on trial in the skill above, where the failure is still there; replace or delete it if it is wrong"
 _QUOTED_TOKENS: Final = 60
 """Most tokens (estimated) of refused text in the sentence that refuses it again."""
 
@@ -109,6 +110,8 @@ class Memory:
             if told.fate is EditFate.UNTRIED and not _fits(edit, document):
                 continue
             one = replace(told, fate=EditFate.UNDECIDED, reason=_AGAIN, shown="") if about & set(failing) else told
+            if one.fate is EditFate.UNDECIDED and edit.content.strip() and edit.content.strip() in document.text:
+                one = replace(one, reason=_ON_TRIAL, shown="")
             counts[one.fate] += 1
             if counts[one.fate] <= MOST_LISTED:
                 own.append(one)
