@@ -22,12 +22,12 @@ from skillopt.commands.output import (
     as_json_text,
     count_cached,
     difference_of_run,
+    draft_lines,
     format_usage,
     interruptible,
 )
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
-from skillopt.gate.grades import grade_words
 from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.training import Optimized
@@ -79,7 +79,9 @@ def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: S
     head = f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
     shown = [*difference_blocks(difference or ()), *act_blocks(acts)]
     new = [print_terminal(shown)] if difference is not None else []
-    return "\n".join([head, *_gained(result), *_draft(result), *new, *_used(result), *_next(result)])
+    passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
+    draft = draft_lines(result.draft, passed) if result.draft else ()
+    return "\n".join([head, *_gained(result), *draft, *new, *_used(result), *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:
@@ -99,17 +101,6 @@ def _gained(result: Optimized) -> Iterator[str]:
         yield f"no held-out test: {result.withheld}"
     made = count_noun(len(result.versions), "version")
     yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
-
-
-def _draft(result: Optimized) -> Iterator[str]:
-    """Return what is in the draft, and what was shown of it."""
-    draft = result.draft
-    if draft is not None and draft.commit:
-        passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
-        yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-    elif draft is not None:
-        yield f"the draft was not published: {escape_terminal(draft.note)}"
 
 
 def _used(result: Optimized) -> Iterator[str]:

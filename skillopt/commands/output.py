@@ -28,6 +28,7 @@ __all__ = [
     "as_json_text",
     "count_cached",
     "difference_of_run",
+    "draft_lines",
     "format_usage",
     "interruptible",
     "job_line",
@@ -106,19 +107,26 @@ def count_cached(total: int, new: int, noun: str) -> str:
 
 def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
     """Return the version that a run made, else its draft, and the command to go on with."""
-    from skillopt.gate.grades import grade_words
-
     if version:
         yield f"version {version[:SHORT]} on branch skillopt/{skill}"
         yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
-    elif draft is not None and draft.commit:
-        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
+    elif draft is not None:
+        yield from draft_lines(draft)
         if draft.replaced:
             yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
-        yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
-    elif draft is not None:
-        yield f"the draft was not published: {escape_terminal(draft.note)}"
+        if draft.commit:
+            yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
+
+
+def draft_lines(draft: "DraftState", passed: str = "") -> Iterator[str]:
+    """Return where the draft of a run is, what was shown of it, and what a person must look at."""
+    from skillopt.gate.grades import grade_words
+
+    if not draft.commit:
+        yield f"draft not published: {escape_terminal(draft.note)}"
+        return
+    yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+    yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
 
 
 def job_line(job: "Job") -> str:

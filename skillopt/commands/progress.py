@@ -98,7 +98,7 @@ class ProgressObserver(RunObserver):
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._verbose, self._proposal, self._clock = verbose, proposal, clock
         self._settings: Settings | None = None
-        self._asked = 0
+        self._asked = self._replayed = 0
         self._spent = Usage()
         self._place = _STARTING
         self._planned = 0
@@ -133,8 +133,16 @@ class ProgressObserver(RunObserver):
         """Show it above the live line."""
         self._print(escape_terminal(text) if "\n" not in text else text)
 
+    def replays(self, events: int) -> None:
+        """Print nothing for what an earlier command printed."""
+        self._replayed = 0 if self._verbose else events
+
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
+        self._print_event(event)
+        self._replayed = max(0, self._replayed - 1)
+
+    def _print_event(self, event: Event) -> None:
         self._move_to(event)
         if isinstance(event, _NEWS):
             self._note(replace(self._noted, news=self._noted.news + 1))
@@ -168,7 +176,7 @@ class ProgressObserver(RunObserver):
             self._tell(self._steps.pop(number).line(number))
 
     def _tell(self, line: str, *, used: bool = False) -> None:
-        if line:
+        if line and not self._replayed:
             self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
 
     def activity(self, activity: Activity) -> None:

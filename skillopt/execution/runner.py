@@ -62,6 +62,9 @@ class RunObserver:
     def begins(self, settings: Settings) -> None:
         """Handle the begin of a run; its settings have the caps."""
 
+    def replays(self, events: int) -> None:
+        """Handle that the next so many events were told by an earlier command."""
+
     def event(self, event: Event) -> None:
         """Handle an event, which is recorded and committed already."""
 

@@ -164,7 +164,7 @@ def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
     if grading is not None and grading.grade is Grade.WORSE:
         return f"it is {grade_words(grading)}"
     if grading is not None and accepted and (grading.probability or 0.0) < _LEAST_LEFTOVER:
-        return f"after a version a draft is published from {_LEAST_LEFTOVER:.0%} on, found {grade_words(grading)}"
+        return f"left over after a version, and less than {_LEAST_LEFTOVER:.0%} likely better ({grade_words(grading)})"
     return ""
 
 

@@ -65,11 +65,11 @@ def optimize(
     prospect = expect_prospect(plan.suite, plan.target.settings)  # refuses before anything is written
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        observer.notice(prospect.words)
+        record, resumed = begin_run(plan, ledger, start)
+        observer.notice(f"continuing run {record.id}" if resumed else prospect.words)
         for finding in validate(plan.target.skill()):
             if finding.severity is Severity.ERROR:
                 observer.notice(str(finding))
-        record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             place = SkillPlace.parse(plan.skill_path).words
             observer.notice(f"training the uncommitted text of {place}; {_KEPT}")

@@ -1,5 +1,7 @@
 """Progress goes to stderr: plain lines where there is no terminal."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillopt.commands.progress import ProgressObserver
@@ -57,6 +59,17 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
     )
     assert second == "step 2: 2 of 2 train tasks pass"
     assert last == "1 of 2 tasks still fails: b (no edit was proposed for it)"
+
+
+def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = StepFailed(1, "reflection", "no edit was left to try")
+    begun = (TrainMeasured(1, Tally(0.5, 0.25, 4, 0)), failed, TrainMeasured(2, Tally(0.5, 0.5, 4, 0)))
+    with ProgressObserver() as observer:
+        observer.replays(len(begun))
+        for event in (*begun, replace(failed, step=2)):
+            observer.event(event)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("step 2: 2 of 4 train tasks pass. Reflection: no edit was left to try")
 
 
 def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:
