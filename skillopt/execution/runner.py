@@ -21,6 +21,7 @@ from skillopt.execution.metering import OutOfBudget, expect
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
+from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.image_root import prepared
 from skillopt.sandbox.workspace import Workspace
@@ -255,7 +256,7 @@ class RecordedRunner:
                 pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
                 yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
         if pending:
-            raise AnswersPendingError(f"{len(pending)} pieces of work are handed off and not done; {pending[0]}")
+            raise AnswersPendingError(f"{count_noun(len(pending), 'answer')} missing: {pending[0]}")
 
 
 def _asked(model: Model, prompt: str, schema: str) -> Reply:
