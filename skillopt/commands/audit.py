@@ -97,13 +97,14 @@ def audit(
     skills: Annotated[list[str] | None, typer.Argument(help="Skills, by name or folder; all when left out.")] = None,
     *,
     pairs: Annotated[
-        int, typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts, with and without, of a skill.")
+        int,
+        typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts (with and without) for each skill."),
     ] = 100,
     loss: Annotated[
-        float, typer.Option("--margin", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
+        float, typer.Option("--margin", min=0.01, max=0.5, help="Loss of score up to which a skill counts as idle.")
     ] = 0.1,
     siblings: Annotated[
-        bool, typer.Option("--siblings", help="Find which skills disturb others, too, by the others' tasks.")
+        bool, typer.Option("--siblings", help="Also find regressions that skills cause in each other.")
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
@@ -116,12 +117,12 @@ def audit(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find which skills help, hurt or lie idle.
+    """Find which skills help, hurt or do nothing.
 
-    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. With --siblings each
-    is also run with all others of the project beside it, and, where it does worse then, with each of them alone. The
-    removal of an idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the
-    first time, a terminal is asked; without a terminal a paid target needs a cap, or --yes.
+    Each skill is compared with no skill on its own tasks, pair by pair, until the test decides. With --siblings it is
+    also run with all other skills of the project installed, and after a regression with each of them alone. An idle
+    skill is proposed for removal, with the most that this can lose. The first run that costs money asks on a terminal;
+    without a terminal a paid target needs a cap or --yes.
     """
     flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))

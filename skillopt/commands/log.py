@@ -32,7 +32,7 @@ _WIDEST: Final = 110
 def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """List the versions of the skill, newest first, and its draft.
 
-    Each with its grade, with the target it was trained on, and stale when another one is configured.
+    Each has its grade and the target that it was trained on; it is stale if another target is configured.
     """
     selection = Selection(skill)
     listed = list_versions(selection)

@@ -40,9 +40,9 @@ def propose(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Try edits of your own: test, gate, and commit.
+    """Test, gate and commit edits of your own.
 
-    Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
+    Ends with 1 if the gate does not accept them, and with 2 if one of them is invalid; then none is tried.
     """
     selection = options.select(skill)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:

@@ -51,10 +51,10 @@ def shrink(
         int, typer.Option("--repeats", min=1, max=50, help="Runs of each request, with --descriptions.")
     ] = 3,
     drop_unexercised: Annotated[
-        bool, typer.Option("--drop-unexercised", help="Delete text that no task or request exercises, too.")
+        bool, typer.Option("--drop-unexercised", help="Also delete text that no task or request covers.")
     ] = False,
-    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task exercises.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what can be shown; run nothing.")] = False,
+    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task covers.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cost and power only; execute nothing.")] = False,
     options: RunOptions,
     start: StartOption = "auto",
     yes: YesOption = False,
@@ -62,15 +62,15 @@ def shrink(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete the text of the skill that no task needs.
+    """Delete text of the skill that no task needs.
 
-    Lines, list items, table rows, code blocks and sections are left out in groups, task by task. The shorter text is
-    then run beside the old one on all tasks: where no more than a margin of tasks can be lost, it is a version, else
-    a draft. No optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task
-    exercises stays: that no task needs it says nothing about it.
+    Ablation removes lines, list items, table rows, code blocks and sections in groups, task by task. Old and shorter
+    text are then compared on all tasks: a test of non-inferiority decides whether it becomes a version or a draft. No
+    optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task covers stays,
+    because no task can tell whether it is needed.
 
-    With --descriptions, it shows what each client lists of all skills, and leaves parts of descriptions out as long as
-    the agent loads each skill for the requests of its trigger set as before.
+    With --descriptions, it shows what each client lists of all skills, and shortens descriptions as long as the agent
+    loads each skill for the requests of its trigger set as before.
     """
     if descriptions:
         ask = TriggerAsk(options.select(None), repeats=repeats, drop=drop_unexercised)

@@ -80,12 +80,11 @@ def show(
 @suite.command()
 @with_run_options
 def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOption = False) -> None:
-    """Check what the tasks can tell: criteria, outcomes, leaks.
+    """Check the tasks: criteria, outcomes, leaks, power.
 
-    Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,
-    flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show. Of tasks that
-    bring a solution (Harbor), the solution must pass and doing nothing must fail: this oracle is run once.
-    `skillopt evaluate --repeats 3` records what is missing.
+    Uses the results so far and spends nothing. It lists criteria that the judge cannot decide, saturated, unsolved and
+    flaky tasks, leaks between splits, and the detectable gain. Of tasks that bring a solution (Harbor), the solution
+    must pass and doing nothing must fail; this oracle is run once. `skillopt evaluate --repeats 3` adds results.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
 

@@ -50,7 +50,7 @@ def trigger(
         typer.Option("--requests", metavar="FILE", help="Trigger sets, instead of those in the skill's folder."),
     ] = None,
     siblings: Annotated[
-        bool, typer.Option("--siblings", help="Ask what should load the other skills, too, by their own trigger sets.")
+        bool, typer.Option("--siblings", help="Also run the trigger sets of the other skills.")
     ] = False,
     train: Annotated[bool, typer.Option("--train", help="Train the description; the body stays as it is.")] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, max=50, help="Runs of each request.")] = 3,
@@ -63,11 +63,10 @@ def trigger(
 ) -> None:
     """Measure when the agent loads the skill, or train its description.
 
-    Every request of a trigger set is put to the agent, with all skills of the project installed: is the skill loaded
-    when it should be, and left alone when it should not be? With --train, a new description is written from a part
-    of the requests and tested on the others; if it is better, it is a commit on the branch skillopt-trigger/SKILL.
-    Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
-    --yes.
+    Runs each request of a trigger set with all skills of the project installed, and reports recall and false triggers.
+    With --train, a new description is written from a part of the requests and tested on the others; a better one is
+    committed on the branch skillopt-trigger/SKILL. The first run that costs money asks on a terminal; without a
+    terminal a paid agent needs a cap or --yes.
     """
     folder = Path.cwd()
     ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)

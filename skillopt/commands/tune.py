@@ -56,14 +56,14 @@ _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 def tune(
     skill: SkillArgument = None,
     *,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, those in force included.")] = 16,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, including those in force.")] = 16,
     seeds: Annotated[int, typer.Option("--repeats", min=1, help="Runs of the loop for each of them.")] = 8,
     options: RunOptions,
     start: StartOption = "auto",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Search for settings under which training gains more.
+    """Search for settings that make training gain more.
 
     Every trial runs the real loop once for each seed; --max-rollouts caps the new rollouts of the whole search.
     Nothing is committed and the held-out test is not touched. The same command continues a search that was

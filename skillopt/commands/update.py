@@ -30,17 +30,17 @@ def update(
     *,
     onto: Annotated[str, typer.Option("--onto", metavar="PATH|REVISION", help="Skill folder or revision to move to.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what becomes of each edit; run nothing.")
+        bool, typer.Option("--dry-run", help="Only show how each edit applies; execute nothing.")
     ] = False,
     options: RunOptions,
     yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Move what was learned to a new upstream text of the skill.
+    """Apply what was learned to a new upstream text of the skill.
 
-    Learned edits are applied to it one by one; those that no task needs any more are left out. What is left becomes a
-    version if nothing is lost against the old one and it is better than the new upstream alone, else a draft.
+    Ablation drops learned edits that no task needs any more. The result becomes a version if it is not worse than the
+    old version and better than the new upstream alone, else a draft.
     """
     selection = options.select(skill)
     plan, upstream, found = plan_update(selection, onto)

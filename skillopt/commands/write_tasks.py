@@ -47,9 +47,7 @@ def write_tasks(
     ] = None,
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=60, help="Tasks to draft.")] = 12,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Make drafts tasks: those that are ticked, or those named.")
-    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Turn ticked or named drafts into tasks.")] = False,
     repeats: RepeatsOption = 1,
     options: RunOptions,
     yes: YesOption = False,
@@ -58,10 +56,9 @@ def write_tasks(
 ) -> None:
     """Draft tasks from a skill's text, for you to review.
 
-    Each draft is tried: an empty answer must fail, the model's own answer must pass, and the agent is run with the
-    skill and without. What is left waits in a review file; nothing becomes a task before you say so with --accept.
-    Before money is spent for the first time, a terminal is asked; without a terminal a paid model needs a cap, or
-    --yes. Ends with 1 when no draft is left.
+    Each draft is checked: an empty answer must fail, the model's own answer must pass, and the agent is run with the
+    skill and without. Drafts wait in a review file until you accept them with --accept. The first run that costs money
+    asks on a terminal; without a terminal a paid model needs a cap or --yes. Ends with 1 if no draft is left.
     """
     selection = options.select(skill)
     if accept:
