@@ -392,7 +392,6 @@ _KNOWN: Final = sorted(
 _WORDS: Final = {
     "tuple_type": 'expected a list, as in ["one", "two"]',
     "string_type": "expected a text in quotes",
-    "int_type": "expected a whole number",
     "dict_type": 'expected a table, as in { NAME = "value" }',
     "model_type": 'expected a table, as in { text = "part.text" }',
 }

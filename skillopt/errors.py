@@ -65,6 +65,7 @@ __all__ = [
     "UsageError",
     "VersionConflictError",
     "describe_mistake",
+    "expected_words",
 ]
 
 
@@ -273,33 +274,40 @@ _EXPECTED: Final = {
     **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
-    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "keys with values"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
     **dict.fromkeys(("enum", "literal_error"), "{expected}"),
     "string_type": "a text",
     "greater_than": "a number above {gt:g}",
     "greater_than_equal": "a number of at least {ge:g}",
     "less_than": "a number below {lt:g}",
     "less_than_equal": "a number of at most {le:g}",
-    "string_too_long": "at most {max_length} characters",
-    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "a text of at most {max_length} characters",
+    "string_too_short": "a text of at least {min_length} characters",
     "too_long": "a list of at most {max_length}",
     "too_short": "a list of {min_length} or more",
     "string_pattern_mismatch": "a text that matches {pattern}",
     "json_invalid": "JSON ({error})",
     "missing": "a value",
-    "extra_forbidden": "no such key",
 }
 """What pydantic expects, by its kind of mistake."""
 
-_NOT_BLANK: Final = "a text that is not blank"
 _LONGEST_INPUT: Final = 100
+
+
+def expected_words(mistake: Mapping[str, Any]) -> str:
+    """Return what pydantic expected where it found a mistake; its own words where it is a check of ours."""
+    limits = mistake.get("ctx", {})
+    if limits.get("pattern") == r"\S":
+        return "a text that is not blank"
+    words = _EXPECTED.get(mistake["type"], "").format(**limits)
+    return words or str(mistake["msg"]).removeprefix("Value error, ").removeprefix("expected ")
 
 
 def describe_mistake(mistake: Mapping[str, Any]) -> str:
     """Write one of pydantic's mistakes as what was expected and what was found."""
-    limits = mistake.get("ctx", {})
-    words = _NOT_BLANK if limits.get("pattern") == r"\S" else _EXPECTED.get(mistake["type"], "").format(**limits)
-    told = f"expected {words}" if words else str(mistake["msg"]).removeprefix("Value error, ")
+    told = str(mistake["msg"]).removeprefix("Value error, ")
+    if mistake["type"] in _EXPECTED:
+        told = f"expected {expected_words(mistake)}"
     if "found" in told or not told.startswith("expected"):
         return told
     found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
