@@ -20,11 +20,10 @@ from skillopt.commands.output import (
     SHORT,
     acts_of_run,
     as_json_text,
-    count_cached,
     difference_of_run,
     draft_lines,
-    format_usage,
     interruptible,
+    used_lines,
 )
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
@@ -81,7 +80,9 @@ def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: S
     new = [print_terminal(shown)] if difference is not None else []
     passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
     draft = draft_lines(result.draft, passed) if result.draft else ()
-    return "\n".join([head, *_gained(result), *draft, *new, *_used(result), *_next(result)])
+    calls = result.calls, result.paid_calls
+    used = used_lines(result.spent, (result.rollouts, result.paid_rollouts), calls)
+    return "\n".join([head, *_gained(result), *draft, *new, *used, *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:
@@ -101,13 +102,6 @@ def _gained(result: Optimized) -> Iterator[str]:
         yield f"no held-out test: {result.withheld}"
     made = count_noun(len(result.versions), "version")
     yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
-
-
-def _used(result: Optimized) -> Iterator[str]:
-    rollouts = count_cached(result.rollouts, result.paid_rollouts, "rollout")
-    yield f"used: {rollouts}, {count_cached(result.calls, result.paid_calls, 'optimizer call')}"
-    for role, usage in result.spent.items():
-        yield f"spent by the {role}: {format_usage(usage)}"
 
 
 def _next(result: Optimized) -> Iterator[str]:

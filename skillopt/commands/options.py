@@ -59,20 +59,11 @@ HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESS
 HarnessesOption = Annotated[
     list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to train one text for several.")
 ]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="What proposes edits: claude-code, codex, PROVIDER/MODEL (anthropic, openai, openai-compatible).",
-    ),
-]
-RolloutsOption = Annotated[
-    int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run; leave it out for no cap.")
-]
+_MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs models)."
+ModelOption = Annotated[str | None, typer.Option("--model", help=_MODELS)]
+RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts; none when left out.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
-UsdOption = Annotated[
-    float | None, typer.Option("--max-usd", help="Cap on US dollars of the run; leave it out for no cap.")
-]
+UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars; none when left out.")]
 StartOption = Annotated[
     Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
 ]

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -26,7 +26,6 @@ __all__ = [
     "acts_of_run",
     "append_report",
     "as_json_text",
-    "count_cached",
     "difference_of_run",
     "draft_lines",
     "format_usage",
@@ -35,6 +34,7 @@ __all__ = [
     "list_tasks",
     "published_lines",
     "show",
+    "used_lines",
     "write_report",
 ]
 
@@ -100,9 +100,14 @@ def format_usage(usage: "Usage") -> str:
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
 
 
-def count_cached(total: int, new: int, noun: str) -> str:
-    """Write how many calls a command used, and how many of them were answered from the ledger."""
-    return f"{total:,} {noun}s ({new:,} new, {total - new:,} cached)"
+def used_lines(
+    spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int], calls: tuple[int, int] | None = None
+) -> Iterator[str]:
+    """Return what a command used, all and newly run, and what each role spent."""
+    pairs = (("rollout", rollouts), ("optimizer call", calls))
+    told = (f"{of[0]:,} {noun}s ({of[1]:,} new, {of[0] - of[1]:,} cached)" for noun, of in pairs if of)
+    yield f"used: {', '.join(told)}"
+    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in (spent or {}).items())
 
 
 def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:

@@ -7,14 +7,7 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import (
-    acts_of_run,
-    as_json_text,
-    count_cached,
-    difference_of_run,
-    format_usage,
-    interruptible,
-)
+from skillopt.commands.output import acts_of_run, as_json_text, difference_of_run, interruptible, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
@@ -86,7 +79,4 @@ def _text(result: ProposalResult) -> str:
             f"the earlier draft has other edits and is kept as {result.replaced[:10]}; to restore it: "
             f"git branch --force skillopt-draft/{result.skill} {result.replaced[:10]}"
         )
-    lines.append(f"used: {count_cached(result.rollouts, result.paid_rollouts, 'rollout')}")
-    return "\n".join(
-        [*lines, *(f"spent by the {role}: {format_usage(usage)}" for role, usage in (result.spent or {}).items())]
-    )
+    return "\n".join([*lines, *used_lines(result.spent, (result.rollouts, result.paid_rollouts))])

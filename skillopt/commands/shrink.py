@@ -15,7 +15,7 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import count_cached, format_usage, interruptible, list_tasks, published_lines, show
+from skillopt.commands.output import interruptible, list_tasks, published_lines, show, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.commands.trigger import trained_text
@@ -144,6 +144,5 @@ def _place(unit: TextScreened) -> str:
 
 
 def _next(found: Shrunk) -> Iterator[str]:
-    yield f"used: {count_cached(found.rollouts, found.paid_rollouts, 'rollout')}"
-    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in found.spent.items())
+    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
     yield from published_lines(found.skill, found.version, found.draft)

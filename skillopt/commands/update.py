@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, YesOption, with_run_options
-from skillopt.commands.output import SHORT, as_json_text, count_cached, format_usage, interruptible, published_lines
+from skillopt.commands.output import SHORT, as_json_text, interruptible, published_lines, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.project import Selection
@@ -67,8 +67,7 @@ def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
         yield "Dry run: nothing was executed. Without --dry-run, ablation decides which of these edits stay."
         return
     yield f"run {found.run}: {escape_terminal(found.reason)}"
-    yield f"used: {count_cached(found.rollouts, found.paid_rollouts, 'rollout')}"
-    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in (found.spent or {}).items())
+    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
     if made := found.version or (draft.commit if draft else ""):
         sides = compare_versions(selection, found.old, made)
         yield print_terminal(difference_blocks(difference_of_files(sides.old, sides.new)))
