@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from http import HTTPStatus
 from typing import Final, cast
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler, Request, build_opener
 
 from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.errors import SettingsError
@@ -45,6 +46,7 @@ _ADDRESS: Final = re.compile(r"https?://[\w.:\[\]-]+(?:/[\w./-]*)?")
 
 _NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
 _SECONDS: Final = 0.5
+_ANSWER_SECONDS: Final = 30.0
 _MOST_ANSWERED: Final = 1_000_000
 _MOST_NAMED: Final = 5
 _CLIENTS: Final = {
@@ -167,7 +169,7 @@ def find_served(name: str, settings: Settings) -> tuple[bool, str]:
     models = _models_at(address)
     if models is None:
         return False, f"expected a model server at {address}, found none that answers; start it, or correct base_url"
-    if models and model not in models:
+    if models and model not in models and _lacks(address, model):
         near = get_close_matches(model, models, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(models[:_MOST_NAMED])}"
         return False, f"expected a model that {address} serves, found {model!r}; {hint}"
@@ -201,6 +203,18 @@ def _keys() -> Iterator[Choice]:
     for variables, choice in _PROVIDERS.values():
         if named := first_set(*variables):
             yield replace(choice, label=f"{choice.label} ({named[0]} is set)")
+
+
+def _lacks(address: str, model: str) -> bool:
+    """Ask a server without a key for one token, because some serve a model under more names than they list."""
+    asked = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "ready"}]}
+    content = {"Content-Type": "application/json"}
+    request = Request(f"{address}/chat/completions", json.dumps(asked).encode(), content)  # noqa: S310 - http alone, see _ADDRESS
+    try:
+        with build_opener(ProxyHandler({})).open(request, timeout=_ANSWER_SECONDS):
+            return False
+    except OSError as error:
+        return getattr(error, "code", 0) == HTTPStatus.NOT_FOUND
 
 
 def _served(servers: Mapping[str, str]) -> Iterator[Choice]:

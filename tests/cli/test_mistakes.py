@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_chat import fake_chat
+from tests.fakes.fake_chat import answer_prompt, fake_chat
 from tests.fakes.projects import git, make_project, skillopt
+from tools.fake_providers.fake_openai import failure
+from tools.fake_providers.loopback import Answer, Body
 
 Change = Callable[[Path], None]
 SKILL, SUITE, EVALS, CONFIG = (
@@ -199,7 +201,12 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Serve one model on loopback."""
-    with fake_chat(models=["small"]) as server:
+
+    def answer(body: Body) -> Answer:
+        known = body["model"] == "small"
+        return answer_prompt(body) if known else failure(404, "model_not_found", f"no model {body['model']}")
+
+    with fake_chat(answer, ["small"]) as server:
         yield f"{server.url}/v1"
 
 

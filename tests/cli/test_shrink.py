@@ -83,7 +83,7 @@ def test_text_that_no_task_exercises_stays_and_is_listed_until_it_is_dropped(tmp
     root = project(tmp_path, more=RELEASES)
     said = skillopt(root, "shrink", "rows", "--unexercised").stdout
     assert "1 kept because no task covers them" in said
-    assert "Tag each publication after a colleague agreed.  no task exercises it" in said
+    assert "Tag each publication after a colleague agreed.  no task covers it" in said
     assert "Tagging" in text_of(root)
     skillopt(root, "shrink", "rows", "--drop-unexercised", "--start", "worktree")
     assert "Tagging" not in text_of(root)
