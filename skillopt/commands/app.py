@@ -1,7 +1,7 @@
 """The application: every command under its heading, imported when it is called, and the options before a command."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -107,7 +107,8 @@ class _CommandList(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            if isinstance(mistakes := getattr(error.__cause__, "errors", None), Callable):
+            mistakes: Any = getattr(error.__cause__, "errors", None)  # of pydantic, which takes long to import
+            if mistakes is not None:
                 error.message = describe_mistake(mistakes()[0])
             raise
         except KeyboardInterrupt as error:
