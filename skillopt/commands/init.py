@@ -85,15 +85,12 @@ def _text(result: Mapping[str, Any]) -> str:
     lines += _choice_lines(result)
     lines += [f"wrote {path}; put tasks of your own into it" for path in result["scaffolds"]]
     lines += _skill_lines(result)
-    return "\n".join([*lines, *_next(result)])
-
-
-def _next(result: Mapping[str, Any]) -> list[str]:
-    """Return the command to go on with: training where nothing is missing."""
     chosen, ready = result["chosen"], [skill.name for skill in result["skills"] if skill.suite]
     if chosen is not None and not chosen.missing and ready:
-        return [f"next: skillopt optimize {escape_terminal(ready[0])}    (first its cost: skillopt estimate)"]
-    return ["next: skillopt doctor"] if result["skills"] else []
+        lines.append(f"next: skillopt optimize {escape_terminal(ready[0])}    (first its cost: skillopt estimate)")
+    elif result["skills"]:
+        lines.append("next: skillopt doctor")
+    return "\n".join(lines)
 
 
 def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:

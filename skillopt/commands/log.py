@@ -16,7 +16,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget
 from skillopt.runs.run import grade_of
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line, target_words, why_stale
 from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
@@ -117,8 +117,7 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     if found.edits:
         yield f"edits that are not on the default branch; to refuse one: skillopt decline {skill} NUMBER"
     for one in found.edits:
-        summary = escape_terminal(one.edit.summary)
-        shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"
+        shown = truncate(escape_terminal(one.edit.summary), _WIDEST)
         yield f"  {one.number:>3}  {'dropped: ' if one.dropped else 'replaced: ' if one.replaced else ''}{shown}"
     if found.descriptions:
         yield f"branch skillopt-trigger/{skill}"

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import JsonOption
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
@@ -30,13 +30,8 @@ _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
 
 
 def show(
-    version: Annotated[
-        str,
-        typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it; draft; or a skill's newest."),
-    ],
-    skill: Annotated[
-        str | None, typer.Argument(help="The skill whose draft is meant. May be left out if there is only one.")
-    ] = None,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, draft, or a skill for its newest.")],
+    skill: SkillArgument = None,
     *,
     as_json: JsonOption = False,
 ) -> None:

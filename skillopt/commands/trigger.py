@@ -25,7 +25,7 @@ from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
@@ -110,8 +110,7 @@ def _rate(rate: TriggerRate) -> str:
 
 def _query(row: QueryLoading) -> str:
     """Write a request with what was loaded for it."""
-    text = escape_terminal(" ".join(row.query.split()))
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    shown = truncate(escape_terminal(" ".join(row.query.split())), _LONGEST)
     loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
     verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
     return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
