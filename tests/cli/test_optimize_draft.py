@@ -71,7 +71,7 @@ def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
     said = skillopt(folder, "optimize", "rows").stdout
-    assert "the draft was not published: it is worse: +0.18" in said
+    assert "draft not published: it is worse: +0.18" in said
     assert "next: skillopt report " in said
 
 
