@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from skillopt.errors import SettingsError
+from skillopt.errors import SettingsError, describe_mistake
 from skillopt.safety.credentials import FORGE_TOKENS
 
 __all__ = [
@@ -392,7 +392,6 @@ _KNOWN: Final = sorted(
 _WORDS: Final = {
     "tuple_type": 'expected a list, as in ["one", "two"]',
     "string_type": "expected a text in quotes",
-    "int_type": "expected a whole number",
     "dict_type": 'expected a table, as in { NAME = "value" }',
     "model_type": 'expected a table, as in { text = "part.text" }',
 }
@@ -432,8 +431,9 @@ def _told(error: ValidationError) -> str:
         return f"unknown field {named!r}; {hint}"
     if first["type"] == "missing":
         return f"expected {named}, found none; write it"
-    told = _WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
-    return f"{named}: {told}, found {first['input']!r}" if named else told
+    told = _WORDS.get(first["type"], "")
+    told = f"{told}, found {first['input']!r}" if told else describe_mistake(first)
+    return f"{named}: {told}" if named else told
 
 
 def find_agent_table(harness: str, own: Mapping[str, AgentTable]) -> AgentTable | None:

@@ -31,8 +31,9 @@ Whoever raises says what was expected, what was found and what to do next.
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Any, Final
 
 __all__ = [
     "AnswersPendingError",
@@ -63,6 +64,8 @@ __all__ = [
     "SuiteError",
     "UsageError",
     "VersionConflictError",
+    "describe_mistake",
+    "expected_words",
 ]
 
 
@@ -86,12 +89,12 @@ class FailureKind(StrEnum):
 
     @property
     def transient(self) -> bool:
-        """Tell whether the same call is worth repeating."""
+        """Return whether the same call is worth repeating."""
         return self in _TRANSIENT
 
     @property
     def refusal(self) -> bool:
-        """Tell whether the provider takes no more calls for now."""
+        """Return whether the provider takes no more calls for now."""
         return self in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}
 
 
@@ -264,3 +267,48 @@ class NothingMeasuredError(InvalidMeasurementError):
     def __init__(self, run: str, reason: str) -> None:
         super().__init__(f"the run ended before anything was measured: {reason}")
         self.run = run
+
+
+_EXPECTED: Final = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
+    **dict.fromkeys(("enum", "literal_error"), "{expected}"),
+    "string_type": "a text",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "string_too_long": "a text of at most {max_length} characters",
+    "string_too_short": "a text of at least {min_length} characters",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of {min_length} or more",
+    "string_pattern_mismatch": "a text that matches {pattern}",
+    "json_invalid": "JSON ({error})",
+    "missing": "a value",
+}
+"""What pydantic expects, by its kind of mistake."""
+
+_LONGEST_INPUT: Final = 100
+
+
+def expected_words(mistake: Mapping[str, Any]) -> str:
+    """Return what pydantic expected where it found a mistake; its own words where it is a check of ours."""
+    limits = mistake.get("ctx", {})
+    if limits.get("pattern") == r"\S":
+        return "a text that is not blank"
+    words = _EXPECTED.get(mistake["type"], "").format(**limits)
+    return words or str(mistake["msg"]).removeprefix("Value error, ").removeprefix("expected ")
+
+
+def describe_mistake(mistake: Mapping[str, Any]) -> str:
+    """Write one of pydantic's mistakes as what was expected and what was found."""
+    told = str(mistake["msg"]).removeprefix("Value error, ")
+    if mistake["type"] in _EXPECTED:
+        told = f"expected {expected_words(mistake)}"
+    if "found" in told or not told.startswith("expected"):
+        return told
+    found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
+    return f"{told}, found {found if len(found) <= _LONGEST_INPUT else f'{found[:_LONGEST_INPUT]}…'}"

@@ -142,7 +142,9 @@ class Project:
             text = config.read_text(encoding="utf-8")
             loaded = dict(_load_tables(config, text))
         except (OSError, ValueError) as error:
-            raise SettingsError(f"{config}: not readable as TOML: {error}") from error
+            raise SettingsError(
+                f"{config}: expected TOML, found: {error}; correct the line (texts stand in quotes)"
+            ) from error
         entries = {**loaded.pop("skills", {}), **loaded.pop("documents", {})}
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config))

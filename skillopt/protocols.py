@@ -71,7 +71,7 @@ class RolloutRequest:
 
     @property
     def installed(self) -> tuple[Skill, ...]:
-        """Give the skills that the target can load, the one that is tried first."""
+        """Return the skills that the target can load, the one that is tried first."""
         tried = () if self.skill is None else (self.skill,)
         return (*tried, *self.beside, *(self.discovery.beside if self.discovery else ()))
 
@@ -254,7 +254,7 @@ class Forge(Protocol):
         ...
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
-        """Give a pull request this title and text, and make it a draft or ready for review; None leaves that."""
+        """Return a pull request this title and text, and make it a draft or ready for review; None leaves that."""
         ...
 
     def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:

@@ -257,7 +257,7 @@ def loading_note(names: Sequence[str]) -> Message:
 
 
 def skills_loaded(trajectory: Trajectory) -> tuple[str, ...] | None:
-    """Give the names of the skills that the target loaded by itself; None where the harness did not tell."""
+    """Return the names of the skills that the target loaded by itself; None where the harness did not tell."""
     notes = (one.text for one in trajectory.messages if one.role == "harness" and one.text.startswith(_LOADED))
     note = next(notes, None)
     if note is None:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, assert_never, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from skillopt.agent_table import AgentTable
-from skillopt.errors import SettingsError
+from skillopt.errors import SettingsError, describe_mistake
 from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass
 from skillopt.tasks import digest_of
@@ -353,12 +353,12 @@ class Settings(PresetConstants):
 
     @property
     def by_target(self) -> "tuple[Settings, ...]":
-        """Give the settings of each target alone; themselves where none is chosen."""
+        """Return the settings of each target alone; themselves where none is chosen."""
         return tuple(self.model_copy(update={"harness": one}) for one in self.targets) or (self,)
 
     @property
     def identity(self) -> str:
-        """Give the settings that can change a result, as canonical JSON."""
+        """Return the settings that can change a result, as canonical JSON."""
         alone = set() if len(self.targets) > 1 else {"across_targets"}
         return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT | alone)
 
@@ -465,7 +465,7 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unknown(origin: str, name: str) -> str:
-    near = get_close_matches(name, TABLES, n=1, cutoff=0.5)
+    near = get_close_matches(name, [*TABLES, "skills"], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(TABLES)}"
     return f"{origin}: unknown setting {name!r}; {hint}"
 
@@ -473,7 +473,7 @@ def _unknown(origin: str, name: str) -> str:
 def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
     first = error.errors(include_url=False)[0]
     key = next(str(part) for part in first["loc"] if str(part) in TABLES)
-    wrong = f"{first['msg']}, found {first['input']!r}"
+    wrong = describe_mistake(first)
     if first["type"] == "greater_than" and first["ctx"] == {"gt": 0}:  # caps, where 0 could be taken for no cap
-        wrong = f"expected a number above 0, found {first['input']!r}; leave it out for no cap"
+        wrong += "; leave it out for no cap"
     return f"{origins.get(key, 'defaults')}: {key}: {wrong}"

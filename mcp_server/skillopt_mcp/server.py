@@ -39,7 +39,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from skillopt import __version__
-from skillopt.errors import SkilloptError, UsageError
+from skillopt.errors import SkilloptError, UsageError, expected_words
 from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
@@ -54,22 +54,6 @@ _MOST_TOLD: Final = 3
 _SHOWN: Final = 60
 _LIKE: Final = 0.5
 """Share of equal letters from which on a name is taken for a slip of another."""
-
-_EXPECTED: Final = ("Input should be ", "String should ", "List should ", "Tuple should ", "Value error, expected ")
-_KINDS: Final = {
-    "string_type": "a text",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "dict_type": "an object",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a number",
-}
 
 
 class _Untitled(GenerateJsonSchema):
@@ -112,18 +96,7 @@ def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         about = str(names.get(str(last), {}).get("description", "")).rstrip(".")
         return f"expected {_place(place)}{f' ({about})' if about else ''}, found none"
     step = "; leave it out for no cap beside the project's" if error["type"] == "greater_than" else ""
-    return f"expected {_place(place)} {_expected(error)}, found {_found(error['input'])}{step}"
-
-
-def _expected(error: Mapping[str, Any]) -> str:
-    if error["type"] in _KINDS:
-        return f"to be {_KINDS[error['type']]}"
-    message = str(error["msg"]).partition(" after validation")[0]
-    for beginning in _EXPECTED:
-        if message.startswith(beginning):
-            rest = message.removeprefix(beginning)
-            return f"to {rest}" if rest.startswith("have ") else f"to be {rest}"
-    return f"to be another ({message})"
+    return f"expected {_place(place)} to be {expected_words(error)}, found {_found(error['input'])}{step}"
 
 
 def _unknown(name: str, place: str, known: Mapping[str, object]) -> str:

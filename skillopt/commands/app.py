@@ -12,40 +12,41 @@ from typer._click import Command, Context, HelpFormatter  # Typer has its own Cl
 from typer.core import TyperGroup
 
 from skillopt import __version__
+from skillopt.errors import describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
 __all__ = ["COMMANDS", "app", "load_command"]
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
-        "init": ("init:init", "Write skillopt.toml for the skills that are there."),
+        "init": ("init:init", "Write skillopt.toml for the skills found here."),
         "write-tasks": ("write_tasks:write_tasks", "Draft tasks from a skill's text, for you to review."),
         "doctor": ("doctor:doctor", "Check what a run needs."),
-        "estimate": ("estimate:estimate", "Estimate what a run could cost and show; spends nothing."),
-        "optimize": ("optimize:optimize", "Train the skill, or go on with a run."),
-        "shrink": ("shrink:shrink", "Delete the text of the skill that no task needs."),
+        "estimate": ("estimate:estimate", "Estimate cost and power of a run; spends nothing."),
+        "optimize": ("optimize:optimize", "Train the skill, or continue a run."),
+        "shrink": ("shrink:shrink", "Delete text of the skill that no task needs."),
         "docs": ("docs:docs", "Read the documentation, which comes with the program."),
     },
     "Tasks": {
         "import": ("import_tasks:import_tasks", "Copy tasks of another tool into a suite."),
-        "harvest": ("harvest:harvest", "Make candidates for tasks from your past sessions."),
+        "harvest": ("harvest:harvest", "Draft tasks from your past sessions."),
         "suite": ("suite:suite", "Look at the tasks of a skill."),
     },
     "Measure": {
         "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
-        "audit": ("audit:audit", "Find which skills help, hurt or lie idle."),
+        "audit": ("audit:audit", "Find which skills help, hurt or do nothing."),
         "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
-        "gate": ("gate:gate", "Gate a change of skills, whoever made it."),
+        "gate": ("gate:gate", "Test a change of skills, by whoever made it."),
         "benchmark": ("benchmark:benchmark", "Run a published benchmark; in a clone of the repository."),
     },
     "Versions and drafts": {
         "status": ("status:status", "List the newest runs of this project."),
         "log": ("log:log", "List the versions of the skill, newest first, and its draft."),
         "diff": ("diff:diff", "Show what changed between two versions of the skill."),
-        "show": ("show:show", "Show a version: what changed and why."),
+        "show": ("show:show", "Show a version: what changed, and why."),
         "blame": ("blame:blame", "Show which version, run and tasks put each line here."),
         "take": ("rollback:take", "Make the draft a version after you approve it."),
-        "update": ("update:update", "Move what was learned to a new upstream text of the skill."),
+        "update": ("update:update", "Apply what was learned to a new upstream text of the skill."),
         "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
         "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
     },
@@ -55,13 +56,13 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Nights and jobs": {
         "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
-        "nightly": ("nightly:nightly", "Train every skill that is due, and offer what improved."),
+        "nightly": ("nightly:nightly", "Train every skill that is due, and propose improvements."),
     },
-    "Remove": {"clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name.")},
+    "Remove": {"clean": ("clean:clean", "List what skillopt stores in this project, and remove what you name.")},
     "Other ways to train": {
-        "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),
-        "propose": ("propose:propose", "Try edits of your own: test, gate, and commit."),
-        "tune": ("tune:tune", "Search for settings under which training gains more."),
+        "evidence": ("evidence:evidence", "Show the results of the skill on train tasks."),
+        "propose": ("propose:propose", "Test, gate and commit edits of your own."),
+        "tune": ("tune:tune", "Search for settings that make training gain more."),
     },
 }
 """By heading and name, in the order of help: where the command is, and its line in the list of commands."""
@@ -102,9 +103,14 @@ class _CommandList(TyperGroup):
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; Typer itself would end on Ctrl-C without a word."""
+        """Run the command; Typer itself would end on Ctrl-C in silence, and tell mistakes in pydantic's words."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            mistakes: Any = getattr(error.__cause__, "errors", None)  # of pydantic, which takes long to import
+            if mistakes is not None:
+                error.message = describe_mistake(mistakes()[0])
+            raise
         except KeyboardInterrupt as error:
             typer.echo("interrupted", err=True)
             raise typer.Exit(EXIT_INTERRUPTED) from error

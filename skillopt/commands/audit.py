@@ -34,7 +34,7 @@ from skillopt.commands.options import (
     YesOption,
     flags_of,
 )
-from skillopt.commands.output import as_json_text, format_usage, interruptible, show, write_report
+from skillopt.commands.output import CACHED, as_json_text, format_usage, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.errors import InfrastructureError, UsageError
@@ -97,13 +97,14 @@ def audit(
     skills: Annotated[list[str] | None, typer.Argument(help="Skills, by name or folder; all when left out.")] = None,
     *,
     pairs: Annotated[
-        int, typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts, with and without, of a skill.")
+        int,
+        typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts (with and without) for each skill."),
     ] = 100,
     loss: Annotated[
-        float, typer.Option("--margin", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
+        float, typer.Option("--margin", min=0.01, max=0.5, help="Loss of score up to which a skill counts as idle.")
     ] = 0.1,
     siblings: Annotated[
-        bool, typer.Option("--siblings", help="Find which skills disturb others, too, by the others' tasks.")
+        bool, typer.Option("--siblings", help="Also find regressions that skills cause in each other.")
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
@@ -116,12 +117,12 @@ def audit(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find which skills help, hurt or lie idle.
+    """Find which skills help, hurt or do nothing.
 
-    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. With --siblings each
-    is also run with all others of the project beside it, and, where it does worse then, with each of them alone. The
-    removal of an idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the
-    first time, a terminal is asked; without a terminal a paid target needs a cap, or --yes.
+    Each skill is compared with no skill on its own tasks, pair by pair, until the test decides. With --siblings it is
+    also run with all other skills of the project installed, and after a regression with each of them alone. An idle
+    skill is proposed for removal, with the most that this can lose. The first run that costs money asks on a terminal;
+    without a terminal a paid target needs a cap or --yes.
     """
     flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
@@ -152,16 +153,14 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     named = [one for one in report.skills if one.capabilities]
-    lines += ["what the texts let or tell an agent do:"] if named else []
+    lines += ["capabilities in the texts:"] if named else []
     lines += [f"  {escape_terminal(one.skill)}: {escape_terminal(one.capabilities)}" for one in named]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
     if removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
     if counts["helps"] + counts["hurts"]:
-        lines.append(
-            f"of skills said to help or hurt at most {report.error:.0%} are wrong on average, all skills together"
-        )
-    lines.append(f"newly run: {count_noun(report.paid_rollouts, 'rollout')}, the rest was recorded")
+        lines.append(f"false discovery rate: at most {report.error:.0%} of the skills said to help or hurt, on average")
+    lines.append(f"used: {count_noun(report.paid_rollouts, 'new rollout')}; {CACHED}")
     if verbose:
         lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
     return "\n".join(lines)

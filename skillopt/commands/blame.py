@@ -20,10 +20,7 @@ __all__ = ["blame"]
 
 
 def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
-    """Show which version, run and tasks put each line here.
-
-    The lines are those of the newest version.
-    """
+    """Show which version, run and tasks put each line of the newest version here."""
     selection = Selection(skill)
     project = selection.project()
     target, repository = project.target(selection), project.repository()

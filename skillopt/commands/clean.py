@@ -56,9 +56,7 @@ class _Removable:
 
 def clean(
     *,
-    runs: Annotated[
-        bool, typer.Option("--runs", help="Remove runs, jobs, recorded answers and what is handed off.")
-    ] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="Remove runs, jobs, cached results and hand-offs.")] = False,
     branches: Annotated[
         bool,
         typer.Option(
@@ -66,19 +64,19 @@ def clean(
             help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
         ),
     ] = False,
-    records: Annotated[bool, typer.Option("--records", help="Remove old recorded answers that no run needs.")] = False,
+    records: Annotated[bool, typer.Option("--records", help="Remove old cached results that no run needs.")] = False,
     cache: Annotated[
         bool, typer.Option("--cache", help="Remove Python packages of tasks, which all projects share.")
     ] = False,
     days: Annotated[
         int,
-        typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
+        typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, keep results of so many days."),
     ] = 90,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List what skillopt has left in this project, with sizes, and remove what you name.
+    """List what skillopt stores in this project, with sizes, and remove what you name.
 
     Without an option nothing is removed. skillopt.toml, skills and suites are yours and stay. With --records, runs
     stay with their events, the rollouts that gates compared, and all answers of each skill's newest run and of skills

@@ -34,18 +34,16 @@ def decline(
         ),
     ] = None,
     *,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take back that a version or the description was declined.")
-    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo declining a version or the description.")] = False,
     reason: Annotated[
-        str, typer.Option("--reason", help="Why; the optimizer model is told, at most 300 characters.")
+        str, typer.Option("--reason", help="Why; shown to the optimizer model, at most 300 characters.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Refuse versions, the draft, single edits, or descriptions that `skillopt trigger --train` wrote.
 
-    They stay in the history and are marked declined. Training starts from the text before them, or from the text
-    without the edits, and does not try them again. Nothing is measured.
+    They stay in the history, marked as declined. Training starts from the text before them, or without the edits,
+    and does not propose them again. Nothing is measured.
     """
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
@@ -111,5 +109,5 @@ def _declined_text(result: Declined) -> str:
 
 
 def restored_text(result: Restored) -> str:
-    """Say which text a branch has again."""
+    """Return which text a branch has again."""
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

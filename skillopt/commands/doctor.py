@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,10 +13,10 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import JsonOption
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
-from skillopt.execution.access import expect_chosen, find_login, nested_session
+from skillopt.execution.access import expect_chosen, find_login, find_served, nested_session
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
@@ -26,6 +27,7 @@ from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
+from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
@@ -59,20 +61,23 @@ class _Check:
 
 
 def doctor(
+    skill: SkillArgument = None,
     *,
-    probe: Annotated[bool, typer.Option("--probe", help="Spend one call for each role.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Also make one call for each role, which may cost.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check what a run needs.
+    """Check what a run needs, of one skill or of all.
 
-    On a terminal it asks about each agent of skillopt.toml that has a table of its own, before its command runs.
-    Ends with 2 when a check fails; each failing row says how to mend it.
+    Model servers are asked for their models, which is free. On a terminal it asks about each agent of skillopt.toml
+    that has a table of its own, before its command runs. Ends with 2 when a check fails, and says how to fix it.
     """
     if not as_json and sys.stdin.isatty() and sys.stderr.isatty():
         for terms in _unagreed_agents():
             if typer.confirm(f"{escape_terminal(terms.words)}. Do you agree?", err=True):
                 terms.agree()
-    checks = list(_checks(Path.cwd(), probe=probe))
+    if skill:
+        Project.find(Path.cwd()).target(Selection(skill))  # one line says that there is none
+    checks = list(_checks(Path.cwd(), skill, probe=probe))
     show({"checks": checks}, lambda _: "\n".join(line for check in checks for line in _lines(check)), as_json=as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(2)
@@ -104,7 +109,7 @@ def _terms(project: Project, settings: Settings) -> Iterator[AgentTerms]:
             yield AgentTerms(target, None, project.root, settings.sandbox)
 
 
-def _checks(folder: Path, *, probe: bool) -> Iterator[_Check]:
+def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]:
     yield _Check("python", ok=True, found=sys.version.split()[0])
     clash = namesake()
     if clash:
@@ -129,7 +134,11 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[_Check]:
         yield _check("forge", lambda: _forge(project))
     discovered = project.discover()
     yield _skills(project, discovered)
-    names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
+    names = (
+        [skill]
+        if skill
+        else project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
+    )
     for name in names:
         yield _skill(project, name)
         yield _suite(project, name)
@@ -173,7 +182,7 @@ def _repository(folder: Path) -> str:
 def _ledger(project: Project) -> str:
     with closing(Ledger.open(project.root)) as ledger:
         check_pages(ledger.path)
-        return f"{ledger.path}, {len(ledger.runs())} runs"
+        return f"{ledger.path}, {count_noun(len(ledger.runs()), 'run')}"
 
 
 def _forge(project: Project) -> str:
@@ -197,8 +206,11 @@ def _skill(project: Project, name: str) -> _Check:
         check_trainable(skill)
     except SkilloptError as error:
         return _Check(f"skill {name}", ok=False, found=str(error))
-    found = tuple(map(str, validate(skill)))
-    return _Check(f"skill {name}", ok=True, found=f"{len(found)} warnings" if found else "valid", warnings=found)
+    findings = validate(skill)
+    counts = Counter(f"{finding.severity}" for finding in findings)
+    found = ", ".join(count_noun(counts[kind], kind) for kind in ("error", "warning") if counts[kind])
+    listed = f"trainable, with {found} for clients" if findings else "valid"
+    return _Check(f"skill {name}", ok=True, found=listed, warnings=tuple(map(str, findings)))
 
 
 def _suite(project: Project, name: str) -> _Check:
@@ -211,8 +223,8 @@ def _suite(project: Project, name: str) -> _Check:
         return _Check(f"suite {name}", ok=False, found=str(error))
     if not prospect.can_show:
         return _Check(f"suite {name}", ok=False, found=prospect.words)
-    sizes = [f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split)]
-    found = f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
+    sizes = ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split))
+    found = prospect.words if suite.folds else f"{sizes}. {prospect.words}"
     skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
     return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
 
@@ -242,7 +254,9 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
         row = _check(f"{role} {name}", partial(lambda load: load().identity, target if is_target else model))
         yield replace(row, warnings=(_DEMO,)) if row.ok and chosen == "demo" else row
         ready, found = find_login(chosen.removeprefix("chat/").partition("/")[0], settings.agents)
-        yield _Check(f"{role} {name} login", ok=ready, found=found)
+        served, told = find_served(chosen, settings)
+        ready, found = ready and served, told or found
+        yield _Check(f"{role} {name} {'server' if told else 'login'}", ok=ready, found=found)
         if probe and row.ok and ready:
             call = partial(_probe_harness, target) if is_target else partial(_probe_model, model)
             yield _check(f"{role} {name} probe", call)

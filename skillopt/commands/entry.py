@@ -48,12 +48,13 @@ def _run_masked(app: "Typer", arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        from skillopt.errors import SkilloptError
+        from skillopt.errors import ProviderError, SkilloptError
         from skillopt.safety.escaping import escape_terminal_lines
 
         if not isinstance(error, SkilloptError):
             raise
-        sys.stderr.write(f"skillopt: {escape_terminal_lines(str(error))}\n")
+        kind = f"{error.kind}: " if isinstance(error, ProviderError) else ""
+        sys.stderr.write(f"skillopt: {escape_terminal_lines(str(error).removeprefix(kind))}\n")
         return error.exit_code
     return 0
 

@@ -27,10 +27,10 @@ def estimate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate what a run could cost and show; spends nothing.
+    """Estimate cost and power of a run; spends nothing.
 
-    It takes the options of `optimize`. Ends with 2 when the suite can show nothing, and says how many tasks or
-    rollouts would do.
+    Takes the options of `optimize`. Ends with 2 when no gain could be detected, and says how many tasks or rollouts
+    are needed.
     """
     show(foresee(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
 
@@ -43,16 +43,17 @@ def _text(result: Estimated) -> str:
         f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
         f"rollouts: {likely.rollouts.words}: median and 80% range of simulated runs",
         f"optimizer calls: {likely.calls.words}",
+        *([f"judge calls: {result.judge_calls.words}"] if result.judge_calls.high else []),
         *_costs(result),
         f"tasks that pass now: {_start(result)}",
-        f"what it can show: {result.prospect.words}",
+        f"power: {result.prospect.words}",
         *_chances(result),
         *([f"note: {result.caution}"] if result.caution else []),
         *([f"keys: {result.keys}"] if result.keys else []),
         *([f"cap: {result.cap}"] if result.cap else []),
         *([f"the cap ends {_ENDED[likely.capped]}"] if likely.capped else []),
         result.verdict,
-        "nothing was run; recorded rollouts would be free",
+        "Dry run: nothing was executed. Cached rollouts would cost nothing.",
     ]
     return "\n".join(lines)
 
@@ -92,16 +93,16 @@ def _chances(result: Estimated) -> list[str]:
         " / ".join(f"{round(100 * share)}" for share in shares)
         for shares in zip(*((one.gain, one.here, one.proven) for one in result.chances), strict=True)
     )
-    return [f"chance to show a true gain of {gains} points: {here}% at least proven here, {proven}% proven"]
+    return [f"power for a true gain of {gains} points: {here}% on these tasks, {proven}% on new tasks"]
 
 
 def _start(result: Estimated) -> str:
     known = result.known
     if result.pass_rate is not None:
-        return f"{result.pass_rate:.0%}, as stated"
+        return f"{result.pass_rate:.0%} by --pass-rate"
     if known.tasks:
-        return f"{known.passed:.0f} of {known.tasks} as recorded"
-    return "nothing is recorded, up to 60% assumed; `skillopt evaluate` or --pass-rate makes this narrower"
+        return f"{known.passed:.0f} of {known.tasks} as measured"
+    return "no results yet: 0% to 60% assumed. Run `skillopt evaluate` or set --pass-rate for a narrower estimate"
 
 
 def _source(recorded: MeanCost | None, what: str) -> str:

@@ -33,7 +33,7 @@ from skillopt.reports.terminal import print_terminal
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -142,9 +142,7 @@ def _skill(project: Project, target: Target, subject: str) -> Skill | None:
 
 
 def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
-    runs = (
-        f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'rollout')} newly run"
-    )
+    runs = f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'new rollout')}"
     lines = [f"{result['skill']} on {result['split']}, {runs}"]
     targets = result.get("targets", [])
     lines += [print_terminal([_matrix(targets)])] if targets else []
@@ -204,6 +202,5 @@ def _changed(tasks: Sequence[ChangedTask], *, verbose: bool) -> Iterator[str]:
 
 def _said(feedback: str) -> str:
     """Return a line of feedback."""
-    line = " ".join(feedback.split())
-    cut = line if len(line) <= _LONGEST_FEEDBACK else f"{line[:_LONGEST_FEEDBACK]} …"
-    return f": {escape_terminal(cut)}" if line else ""
+    line = truncate(" ".join(feedback.split()), _LONGEST_FEEDBACK)
+    return f": {escape_terminal(line)}" if line else ""

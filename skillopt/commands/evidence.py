@@ -27,21 +27,19 @@ def evidence(
     skill: SkillArgument = None,
     *,
     task: Annotated[
-        list[str] | None, typer.Option(help="Show all runs of this train task whole, the last first; repeatable.")
+        list[str] | None, typer.Option(help="Show all runs of this train task, newest first; repeatable.")
     ] = None,
-    fold: Annotated[
-        int, typer.Option(min=1, max=2, help="Which half's evidence, where a suite of few tasks has two folds.")
-    ] = 1,
+    fold: Annotated[int, typer.Option(min=1, max=2, help="Which fold, for a suite with 2-fold cross-validation.")] = 1,
     start: StartOption = "auto",
     suite: SuiteOption = None,
     settings: SetOption = None,
     harness: HarnessOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is recorded of the skill on train tasks.
+    """Show the results of the skill on train tasks.
 
-    It is what a proposer of edits needs to know: the text, a table of tasks by failure, runs that show the failures,
-    what was tried. Nothing of val or test is in it. Spends nothing.
+    Everything that a proposer of edits needs: the text, tasks grouped by failure, runs that show the failures, and
+    edits tried before; nothing of val or test. Spends nothing.
     """
     found = collect(
         Selection(skill, flags_of(settings, harness=harness), suite), start=start, tasks=task or (), fold=fold

@@ -48,10 +48,10 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first choice; ask nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write skillopt.toml for the skills that are there.
+    """Write skillopt.toml for the skills found here.
 
-    Looks for Claude Code, Codex, API keys and local model servers, and writes who does the tasks and who proposes
-    edits; asks on a terminal. A file that is there keeps its lines, and gets those that are missing.
+    Looks for Claude Code, Codex, API keys and local model servers, and sets harness and model; asks on a terminal. An
+    existing file keeps its lines and gets those that are missing.
     """
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
@@ -65,7 +65,7 @@ def _ask(choices: Sequence[Choice]) -> Choice | None:
     typer.echo("Who should do the tasks and propose edits?", err=True)
     for number, choice in enumerate(choices, 1):
         typer.echo(f"  {number}. {_told(choice)}", err=True)
-    typer.echo(f"  {len(choices) + 1}. leave it open; the choices stand in the file as comments", err=True)
+    typer.echo(f"  {len(choices) + 1}. decide later; the choices are comments in the file", err=True)
     number = 0
     while not 1 <= number <= len(choices) + 1:
         number = typer.prompt("Number", default=1, type=int, err=True)
@@ -85,7 +85,12 @@ def _text(result: Mapping[str, Any]) -> str:
     lines += _choice_lines(result)
     lines += [f"wrote {path}; put tasks of your own into it" for path in result["scaffolds"]]
     lines += _skill_lines(result)
-    return "\n".join([*lines, *(["next: skillopt doctor"] if result["skills"] else [])])
+    chosen, ready = result["chosen"], [skill.name for skill in result["skills"] if skill.suite]
+    if chosen is not None and not chosen.missing and ready:
+        lines.append(f"next: skillopt optimize {escape_terminal(ready[0])}    (first its cost: skillopt estimate)")
+    elif result["skills"]:
+        lines.append("next: skillopt doctor")
+    return "\n".join(lines)
 
 
 def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -96,7 +101,7 @@ def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {_told(choice)}" for choice in result["choices"])
     elif result["created"]:
         found = "found no agent, API key or local model server"
-        yield f"{found}; set harness and model in the file (skillopt docs architecture)"
+        yield f"{found}; set harness and model in the file (skillopt docs models)"
 
 
 def _skill_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -239,7 +244,7 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
     """Show the choices as comments."""
     yield "# Who does the tasks (harness) and who proposes edits (model): take the marks away from one pair."
     if not choices:
-        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs architecture"
+        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs models"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
         yield f"# {_labelled(choice)}"

@@ -16,7 +16,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget
 from skillopt.runs.run import grade_of
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line, target_words, why_stale
 from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
@@ -32,7 +32,7 @@ _WIDEST: Final = 110
 def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """List the versions of the skill, newest first, and its draft.
 
-    Each with its grade, with the target it was trained on, and stale when another one is configured.
+    Each has its grade and the target that it was trained on; it is stale if another target is configured.
     """
     selection = Selection(skill)
     listed = list_versions(selection)
@@ -110,15 +110,14 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     yield from (_version(version, listed.declined.get(version.sha), found.harness) for version in listed.versions)
     error = found.error
     if error is not None and error.spent:
-        spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:g} that they share"
-        yield f"{spent}, {error.left:.3f} is left; fresh tasks bring more"
+        spent = f"error budget of these val tasks: {error.spent:.3f} of {error.allowed:g} used"
+        yield f"{spent}, {error.left:.3f} left; new tasks add more"
     if listed.draft is not None:
         yield from _draft(skill, listed.draft)
     if found.edits:
-        yield f"edits that the default branch lacks; to refuse one: skillopt decline {skill} NUMBER"
+        yield f"edits that are not on the default branch; to refuse one: skillopt decline {skill} NUMBER"
     for one in found.edits:
-        summary = escape_terminal(one.edit.summary)
-        shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"
+        shown = truncate(escape_terminal(one.edit.summary), _WIDEST)
         yield f"  {one.number:>3}  {'dropped: ' if one.dropped else 'replaced: ' if one.replaced else ''}{shown}"
     if found.descriptions:
         yield f"branch skillopt-trigger/{skill}"

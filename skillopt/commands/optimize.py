@@ -16,10 +16,17 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, acts_of_run, as_json_text, difference_of_run, format_usage, interruptible
+from skillopt.commands.output import (
+    SHORT,
+    acts_of_run,
+    as_json_text,
+    difference_of_run,
+    draft_lines,
+    interruptible,
+    used_lines,
+)
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
-from skillopt.gate.grades import grade_words
 from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.training import Optimized
@@ -33,9 +40,9 @@ __all__ = ["optimize"]
 
 _TESTED: Final = {
     "accept": "shown to be better",
-    "reject": "no better",
-    "inconclusive": "these tasks do not tell",
-    "invalid": "too little was measured",
+    "reject": "not better",
+    "inconclusive": "inconclusive on these tasks",
+    "invalid": "too few tasks could be measured",
 }
 
 
@@ -50,10 +57,10 @@ def optimize(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train the skill, or go on with a run.
+    """Train the skill, or continue a run.
 
-    The same command continues a run that was interrupted; recorded answers are never paid for again. Before money is
-    spent for the first time, a terminal is asked; without a terminal a paid run needs a cap, or --yes.
+    The same command continues an interrupted run; cached results are never paid for again. The first run that costs
+    money asks on a terminal; without a terminal a paid run needs a cap or --yes.
     """
     selection = options.select(skill)
     ask_to_train(selection, start, yes=yes, quiet=quiet)
@@ -67,20 +74,24 @@ def optimize(
 
 
 def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: Sequence[str]) -> str:
-    head = (
-        f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
-    )
+    ended = f"{'continued and ' if result.resumed else ''}{'stopped' if result.capped else 'finished'}"
+    head = f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
     shown = [*difference_blocks(difference or ()), *act_blocks(acts)]
     new = [print_terminal(shown)] if difference is not None else []
+    passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
+    draft = draft_lines(result.draft, passed) if result.draft else ()
+    calls = result.calls, result.paid_calls
+    used = used_lines(result.spent, (result.rollouts, result.paid_rollouts), calls)
     warned = [f"warning: {result.memory_warning}"] if result.memory_warning else []
-    return "\n".join([head, *_gained(result), *_draft(result), *warned, *new, *_used(result), *_next(result)])
+    return "\n".join([head, *_gained(result), *draft, *warned, *new, *used, *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:
     """Return what was gained, or why nothing was accepted."""
     if not result.versions:
-        why = "" if result.why_nothing in result.reason else f": {escape_terminal(result.why_nothing)}"
-        yield f"no version was accepted{why}"
+        shown = result.draft_headline is not None and result.draft_headline.words in result.why_nothing
+        why = "" if shown or result.why_nothing in result.reason else f": {escape_terminal(result.why_nothing)}"
+        yield f"No version accepted{why}. The skill is unchanged."
         return
     if result.headline is not None:
         yield f"gained: {result.headline.words}"
@@ -89,37 +100,17 @@ def _gained(result: Optimized) -> Iterator[str]:
         verdict, found = test.verdict, _TESTED[test.verdict.outcome.value]
         yield f"held-out test: {found}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
     elif result.withheld:
-        yield f"not tested on held-out tasks: {result.withheld}"
+        yield f"no held-out test: {result.withheld}"
     made = count_noun(len(result.versions), "version")
     yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
-
-
-def _draft(result: Optimized) -> Iterator[str]:
-    """Return what is in the draft, and what was shown of it."""
-    draft = result.draft
-    if draft is not None and draft.commit:
-        passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
-        yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-    elif draft is not None:
-        yield f"the draft was not published: {escape_terminal(draft.note)}"
-
-
-def _used(result: Optimized) -> Iterator[str]:
-    yield (
-        f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
-        f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
-    )
-    for role, usage in result.spent.items():
-        yield f"spent by the {role}: {format_usage(usage)}"
 
 
 def _next(result: Optimized) -> Iterator[str]:
     """Return the one command to go on with."""
     skill = result.skill
     if result.draft is not None and result.draft.offered:
-        yield f"next: skillopt take {skill}    (makes the draft a version; read it first: skillopt diff {skill} draft)"
+        yield f"next: skillopt take {skill}    (makes it a version; review it first: skillopt diff {skill} draft)"
     elif result.versions:
-        yield f"next: git merge {result.branch}    (read it first: skillopt diff {skill})"
+        yield f"next: git merge {result.branch}    (review it first: skillopt diff {skill})"
     else:
-        yield f"next: skillopt report {result.run}    (every edit, and what became of it)"
+        yield f"next: skillopt report {result.run}    (every edit and its outcome)"

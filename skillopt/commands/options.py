@@ -54,14 +54,16 @@ SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split",
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
-HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
+_HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, handoff, … (skillopt docs models)"
+HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESSES}.")]
 HarnessesOption = Annotated[
-    list[str] | None, typer.Option("--harness", help="How the target is run; repeat to train one text for several.")
+    list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to train one text for several.")
 ]
-ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
-RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
+_MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs models)."
+ModelOption = Annotated[str | None, typer.Option("--model", help=_MODELS)]
+RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts; none when left out.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
-UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
+UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars; none when left out.")]
 StartOption = Annotated[
     Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
 ]

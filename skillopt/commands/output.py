@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -21,22 +21,27 @@ if TYPE_CHECKING:
     from skillopt.storage.jobs import Job
 
 __all__ = [
+    "CACHED",
     "SHORT",
     "acts_of_run",
     "append_report",
     "as_json_text",
     "difference_of_run",
+    "draft_lines",
     "format_usage",
     "interruptible",
     "job_line",
     "list_tasks",
     "published_lines",
     "show",
+    "used_lines",
     "write_report",
 ]
 
 SHORT: Final = 10
 """Characters of a commit that are shown."""
+
+CACHED: Final = "the rest was cached"
 
 _MOST_TASKS: Final = 6
 
@@ -49,7 +54,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        typer.echo("interrupted; everything answered so far is kept, run the same command to continue", err=True)
+        typer.echo("interrupted; all results so far are kept; run the same command to continue", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
@@ -95,21 +100,38 @@ def format_usage(usage: "Usage") -> str:
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
 
 
+def used_lines(
+    spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int], calls: tuple[int, int] | None = None
+) -> Iterator[str]:
+    """Return what a command used, all and newly run, and what each role spent."""
+    pairs = (("rollout", rollouts), ("optimizer call", calls))
+    told = (f"{of[0]:,} {noun}s ({of[1]:,} new, {of[0] - of[1]:,} cached)" for noun, of in pairs if of)
+    yield f"used: {', '.join(told)}"
+    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in (spent or {}).items())
+
+
 def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
     """Return the version that a run made, else its draft, and the command to go on with."""
-    from skillopt.gate.grades import grade_words
-
     if version:
         yield f"version {version[:SHORT]} on branch skillopt/{skill}"
-        yield f"next: git merge skillopt/{skill}    (read it first: skillopt diff {skill})"
-    elif draft is not None and draft.commit:
-        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-        if draft.replaced:
-            yield f"the draft that waited before has other edits and is kept as {draft.replaced[:SHORT]}"
-        yield f"next: skillopt take {skill}    (read it first: skillopt diff {skill} draft)"
+        yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
     elif draft is not None:
-        yield f"the draft was not published: {escape_terminal(draft.note)}"
+        yield from draft_lines(draft)
+        if draft.replaced:
+            yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
+        if draft.commit:
+            yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
+
+
+def draft_lines(draft: "DraftState", passed: str = "") -> Iterator[str]:
+    """Return where the draft of a run is, what was shown of it, and what a person must look at."""
+    from skillopt.gate.grades import grade_words
+
+    if not draft.commit:
+        yield f"draft not published: {escape_terminal(draft.note)}"
+        return
+    yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+    yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
 
 
 def job_line(job: "Job") -> str:

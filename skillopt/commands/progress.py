@@ -54,32 +54,34 @@ class _Step:
     """What a step has done so far, to be told in one line at its end."""
 
     train: str = ""
+    fold: int = 0
     edits: int = 0
     failing: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
-    removed: int = 0
+    ablated: list[bool] = field(default_factory=list)
 
     def add(self, event: TrainMeasured | PatchTested | EditScreened) -> None:
         match event:
             case TrainMeasured():
-                self.train = str(event)
+                self.train, self.fold = str(event), event.fold
             case PatchTested():
                 self.edits += len(event.edits)
                 self.failing.update(event.tasks)
                 self.passed.update(event.passed)
             case EditScreened():
-                self.removed += not event.kept
+                self.ablated.append(event.kept)
 
     def line(self, number: int, end: DraftChanged | StepFailed | None = None) -> str:
-        parts = [self.train or f"step {number}"]
+        parts = []
         if self.edits:
-            tried = f"{count_noun(self.edits, 'edit')} tried on {count_noun(len(self.failing), 'failing task')}"
-            parts.append(f"{tried}, of which {len(self.passed)} then passed")
-        if self.removed:
-            parts.append(f"ablation removed {count_noun(self.removed, 'edit')}")
+            fixed = f"{len(self.passed)} of {count_noun(len(self.failing), 'task')}"
+            parts.append(f"Proposed {count_noun(self.edits, 'edit')}; patch tests fixed {fixed}")
+        if self.ablated:
+            parts.append(f"Ablation kept {sum(self.ablated)} and dropped {self.ablated.count(False)}")
         if end is not None:
-            parts.append(str(end).removeprefix(f"step {number}: "))
-        return "; ".join(parts)
+            said = str(end).removeprefix(f"step {number}: ")
+            parts.append(said[:1].upper() + said[1:])
+        return ". ".join([self.train, *parts]) if self.train else f"step {number}: {'. '.join(parts)}"
 
 
 class ProgressObserver(RunObserver):
@@ -96,7 +98,7 @@ class ProgressObserver(RunObserver):
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._verbose, self._proposal, self._clock = verbose, proposal, clock
         self._settings: Settings | None = None
-        self._asked = 0
+        self._asked = self._replayed = 0
         self._spent = Usage()
         self._place = _STARTING
         self._planned = 0
@@ -131,16 +133,24 @@ class ProgressObserver(RunObserver):
         """Show it above the live line."""
         self._print(escape_terminal(text) if "\n" not in text else text)
 
+    def replays(self, events: int) -> None:
+        """Print nothing for what an earlier command printed."""
+        self._replayed = 0 if self._verbose else events
+
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
+        self._print_event(event)
+        self._replayed = max(0, self._replayed - 1)
+
+    def _print_event(self, event: Event) -> None:
         self._move_to(event)
         if isinstance(event, _NEWS):
             self._note(replace(self._noted, news=self._noted.news + 1))
         if self._verbose or self._proposal:
             self._tell(event_line(event, verbose=self._verbose), used=isinstance(event, PatchTested | GateDecided))
         elif isinstance(event, TrainMeasured | PatchTested | EditScreened):
-            if event.step not in self._steps:
-                self._end_steps()
+            if isinstance(event, TrainMeasured):
+                self._end_steps(event.fold)
             self._steps.setdefault(event.step, _Step()).add(event)
         elif isinstance(event, DraftChanged | StepFailed) and event.step in self._steps:
             self._tell(self._steps.pop(event.step).line(event.step, event), used=True)
@@ -159,13 +169,14 @@ class ProgressObserver(RunObserver):
             self._done = event.step - 1
             self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
 
-    def _end_steps(self) -> None:
-        """Tell of steps in which nothing was left to try."""
-        for number in [number for number, step in self._steps.items() if not step.edits]:
+    def _end_steps(self, fold: int | None = None) -> None:
+        """Tell of steps, of one fold where it is given, in which nothing was left to try."""
+        ended = ((number, step) for number, step in self._steps.items() if fold in (None, step.fold))
+        for number in [number for number, step in ended if not step.edits]:
             self._tell(self._steps.pop(number).line(number))
 
     def _tell(self, line: str, *, used: bool = False) -> None:
-        if line:
+        if line and not self._replayed:
             self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
 
     def activity(self, activity: Activity) -> None:
@@ -198,7 +209,7 @@ class ProgressObserver(RunObserver):
         self._console.print(line, markup=False, soft_wrap=True)
 
     def _used(self) -> str:
-        """Say the time, what was used of each cap, and how long the rest may take at most."""
+        """Return the time, what was used of each cap, and how long the rest may take at most."""
         elapsed = self._clock() - self._began
         left = self._time_left(elapsed)
         parts = [_time(elapsed), *self._amounts(), *([f"at most {_time(left)} left"] if left is not None else [])]

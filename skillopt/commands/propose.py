@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import acts_of_run, as_json_text, difference_of_run, format_usage, interruptible
+from skillopt.commands.output import acts_of_run, as_json_text, difference_of_run, interruptible, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
@@ -33,9 +33,9 @@ def propose(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Try edits of your own: test, gate, and commit.
+    """Test, gate and commit edits of your own.
 
-    Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
+    Ends with 1 if the gate does not accept them, and with 2 if one of them is invalid; then none is tried.
     """
     selection = options.select(skill)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
@@ -53,7 +53,7 @@ def _text(result: ProposalResult) -> str:
     if result.refused:
         lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
         return "\n".join([*lines, result.reason])
-    lines = [f"tried {result.run} on {result.skill}"]
+    lines = [f"Run {result.run} tested the edits on {result.skill}."]
     lines += [f"edit {one.edit.id[1:]} dropped: {one.reason}: {one.edit.summary}" for one in result.dropped]
     lines += [
         f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
@@ -68,18 +68,15 @@ def _text(result: ProposalResult) -> str:
             lines.append(f"as a draft: {grade_words(verdict.grading)}")
         if verdict.outcome is Outcome.ACCEPT and not result.version:
             lines.append(f"not a version yet: {result.reason}")
-        lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
+        lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
     else:
-        lines.append(f"nothing reached the gate: {result.reason}")
+        lines.append(f"no edit reached the gate: {result.reason}")
     lines.append(
         f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
     )
     if result.replaced:
         lines.append(
-            f"the draft that waited before has other edits and is kept as {result.replaced[:10]}; to have it back: "
+            f"the earlier draft has other edits and is kept as {result.replaced[:10]}; to restore it: "
             f"git branch --force skillopt-draft/{result.skill} {result.replaced[:10]}"
         )
-    lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
-    return "\n".join(
-        [*lines, *(f"spent by the {role}: {format_usage(usage)}" for role, usage in (result.spent or {}).items())]
-    )
+    return "\n".join([*lines, *used_lines(result.spent, (result.rollouts, result.paid_rollouts))])

@@ -30,9 +30,9 @@ __all__ = ["rollback", "take"]
 
 
 def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
-    """Take the draft as it is, on your decision, as the newest version.
+    """Make the draft the newest version, after you approve it.
 
-    Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
+    The commit records its grade and who took it. Review it first with `skillopt diff SKILL draft`.
     """
     show(_take(Selection(skill)), _taken_text, as_json=as_json)
 
@@ -90,6 +90,6 @@ def _take(selection: Selection) -> dict[str, Any]:
 
 def _taken_text(result: Mapping[str, Any]) -> str:
     lines = [f"{result['branch']} is now {result['commit'][:SHORT]}, taken by {escape_terminal(result['by'])}"]
-    lines.append(f"what was shown of it: {grade_words(result['grading'])}")
-    lines += [f"look at this: {escape_terminal(remark)}" for remark in result["remarks"]]
+    lines.append(f"grade: {grade_words(result['grading'])}")
+    lines += [f"review this: {escape_terminal(remark)}" for remark in result["remarks"]]
     return "\n".join([*lines, f"to undo: skillopt log {result['skill']}; skillopt rollback {result['skill']} VERSION"])

@@ -6,13 +6,13 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import JsonOption
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
-from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version
+from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version, versions_of
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
@@ -30,22 +30,20 @@ _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
 
 
 def show(
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it, or draft.")],
-    skill: Annotated[
-        str | None, typer.Argument(help="Of which skill the draft is meant. May be left out if there is only one.")
-    ] = None,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, draft, or a skill for its newest.")],
+    skill: SkillArgument = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a version: what changed and why.
+    """Show a version: what changed, and why.
 
-    Each edit with the tasks that motivated it, and what the version is worth, as its commit says; `skillopt report`
-    with the run that it names tells more.
+    Lists each edit with the tasks that motivated it, and the grade. `skillopt report` with the run that it names has
+    the details.
     """
     selection = Selection(skill)
     project = selection.project()
     repository = project.repository()
-    found = repository.commit(_draft(selection) if version == DRAFT else repository.resolve(version))
+    found = repository.commit(_commit(selection, repository, version))
     name = found.trailer(_SKILL)
     if not name:
         raise UsageError(f"expected a version, found the commit {found.sha[:10]} that is none; see `skillopt log`")
@@ -62,9 +60,19 @@ def show(
     typer.echo("\n\n".join([head, print_terminal([*difference_blocks(difference), *act_blocks(acts)]), *more, text]))
 
 
-def _draft(selection: Selection) -> str:
+def _commit(selection: Selection, repository: Repository, named: str) -> str:
+    """Return the commit of a version, of the draft, or of a skill's newest version, else of its draft."""
     project = selection.project()
-    return resolve_version(open_draft(project.root, project.repository(), project.target(selection)), DRAFT)
+    if named != DRAFT:
+        try:
+            return repository.resolve(named)
+        except UsageError:
+            if named not in {*project.entries, *(one.name for one in project.discover().skills)}:
+                raise
+        selection = Selection(named)
+    branch = open_draft(project.root, repository, project.target(selection))
+    waiting = named == DRAFT or (branch.tip and not repository.versions(named))
+    return resolve_version(branch, DRAFT) if waiting else versions_of(repository, named)[0].sha
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import format_usage, interruptible, list_tasks, published_lines, show
+from skillopt.commands.output import interruptible, list_tasks, published_lines, show, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.commands.trigger import trained_text
@@ -51,10 +51,10 @@ def shrink(
         int, typer.Option("--repeats", min=1, max=50, help="Runs of each request, with --descriptions.")
     ] = 3,
     drop_unexercised: Annotated[
-        bool, typer.Option("--drop-unexercised", help="Delete text that no task or request exercises, too.")
+        bool, typer.Option("--drop-unexercised", help="Also delete text that no task or request covers.")
     ] = False,
-    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task exercises.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what can be shown; run nothing.")] = False,
+    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task covers.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cost and power only; execute nothing.")] = False,
     options: RunOptions,
     start: StartOption = "auto",
     yes: YesOption = False,
@@ -62,15 +62,15 @@ def shrink(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete the text of the skill that no task needs.
+    """Delete text of the skill that no task needs.
 
-    Lines, list items, table rows, code blocks and sections are left out in groups, task by task. The shorter text is
-    then run beside the old one on all tasks: where no more than a margin of tasks can be lost, it is a version, else
-    a draft. No optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task
-    exercises stays: that no task needs it says nothing about it.
+    Ablation removes lines, list items, table rows, code blocks and sections in groups, task by task. Old and shorter
+    text are then compared on all tasks: a test of non-inferiority decides whether it becomes a version or a draft. No
+    optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task covers stays,
+    because no task can tell whether it is needed.
 
-    With --descriptions, it shows what each client lists of all skills, and leaves parts of descriptions out as long as
-    the agent loads each skill for the requests of its trigger set as before.
+    With --descriptions, it shows what each client lists of all skills, and shortens descriptions as long as the agent
+    loads each skill for the requests of its trigger set as before.
     """
     if descriptions:
         ask = TriggerAsk(options.select(None), repeats=repeats, drop=drop_unexercised)
@@ -81,7 +81,7 @@ def shrink(
     selection = options.select(next(iter(skill or ()), None))
     forecast = forecast_shrink(selection, start=start)
     if dry_run:
-        show(forecast, lambda one: f"dry run, nothing was run: {one.words}", as_json=as_json)
+        show(forecast, lambda one: f"Dry run: nothing was executed. {one.words}", as_json=as_json)
         return
     rewrite = options.model is not None
     ask_to_pay(foresee_payment(selection, drafts=rewrite), forecast.words, yes=yes)
@@ -119,7 +119,7 @@ def _result(found: Shrunk) -> Iterator[str]:
     share = f" ({-saved / found.tokens_before:.0%})" if saved else ""
     yield f"run {found.run} on {found.skill}: {found.tokens_before:,} → {found.tokens_after:,} tokens{share}, estimated"
     if found.headline is not None:
-        yield f"old and new text side by side: {found.headline.words}"
+        yield f"old and new text compared: {found.headline.words}"
     yield escape_terminal(found.reason.rpartition("tokens: ")[2])
 
 
@@ -130,12 +130,12 @@ def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
     gone = [one for one in found.units if not one.kept]
     if found.units:
         counts = f"{len(gone)} deleted, {len(needed)} kept because a task needs them"
-        yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept that no task exercises"
+        yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept because no task covers them"
     if verbose:
         yield from (f"  {_place(one)}  needed by {list_tasks(one.tasks)}" for one in needed)
         yield from (f"  {_place(one)}  deleted" for one in gone)
     if unexercised or verbose:
-        yield from (f"  {_place(one)}  no task exercises it" for one in idle)
+        yield from (f"  {_place(one)}  no task covers it" for one in idle)
 
 
 def _place(unit: TextScreened) -> str:
@@ -144,6 +144,5 @@ def _place(unit: TextScreened) -> str:
 
 
 def _next(found: Shrunk) -> Iterator[str]:
-    yield f"{found.rollouts} rollouts asked for, {found.paid_rollouts} newly run, the rest was recorded"
-    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in found.spent.items())
+    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
     yield from published_lines(found.skill, found.version, found.draft)

@@ -101,6 +101,8 @@ def ask_to_train(selection: Selection, start: Start, *, yes: bool, quiet: bool) 
     if spending is None:
         return
     payment, estimated = spending
+    if estimated.missing:
+        raise UsageError(estimated.missing)
     line = estimated.likely.words
     asks, terminal = payment.paid and not yes, can_ask()
     if asks and not terminal and not payment.capped:

@@ -83,13 +83,12 @@ def show(
 @suite.command()
 @with_run_options
 def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOption = False) -> None:
-    """Check what the tasks can tell: criteria, outcomes, leaks.
+    """Check the tasks: criteria, outcomes, leaks, power.
 
-    Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,
-    flaky ones, what tasks of one split tell of another's, what memory alone would pass, and the smallest gain that the
-    suite can show. Of tasks that bring a solution (Harbor), the solution must pass and doing nothing must fail: this
-    oracle is run once.
-    `skillopt evaluate --repeats 3` records what is missing.
+    Uses the results so far and spends nothing. It lists criteria that the judge cannot decide, saturated, unsolved and
+    flaky tasks, leaks between splits, what memory alone would pass, and the detectable gain. Of tasks that bring a
+    solution (Harbor), the solution must pass and doing nothing must fail; this oracle is run once. `skillopt evaluate
+    --repeats 3` adds results.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
 
@@ -101,7 +100,7 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _judge_lines(found)
     yield from _leak_lines(found)
     yield from [found["memory"].words] if found["memory"] else []
-    yield f"what it can show: {found['prospect'].words}"
+    yield f"power: {found['prospect'].words}"
 
 
 def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -110,7 +109,7 @@ def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
     tasks = count_noun(len(found["tasks"]), "task")
     yield f"{escape_terminal(found['skill'])}: {tasks}, {count_noun(runs, 'recorded rollout')}"
     if found["problem"]:
-        yield f"recorded rollouts could not be looked up: {escape_terminal(found['problem'].splitlines()[0])}"
+        yield f"results could not be read: {escape_terminal(found['problem'].splitlines()[0])}"
     elif not known:
         yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found['skill']} --repeats 3`"
     for standing, note in _STANDINGS.items():
@@ -206,7 +205,7 @@ def _short(path: str) -> str:
 
 
 def _checked(selection: Selection) -> dict[str, Any]:
-    """Check a suite by what is recorded."""
+    """Check a suite by its results so far."""
     project = selection.project()
     target = project.target(selection)
     suite = target.suite(every=True)

@@ -17,7 +17,7 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.commands.output import CACHED, SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -25,7 +25,7 @@ from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
@@ -50,7 +50,7 @@ def trigger(
         typer.Option("--requests", metavar="FILE", help="Trigger sets, instead of those in the skill's folder."),
     ] = None,
     siblings: Annotated[
-        bool, typer.Option("--siblings", help="Ask what should load the other skills, too, by their own trigger sets.")
+        bool, typer.Option("--siblings", help="Also run the trigger sets of the other skills.")
     ] = False,
     train: Annotated[bool, typer.Option("--train", help="Train the description; the body stays as it is.")] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, max=50, help="Runs of each request.")] = 3,
@@ -63,11 +63,10 @@ def trigger(
 ) -> None:
     """Measure when the agent loads the skill, or train its description.
 
-    Every request of a trigger set is put to the agent, with all skills of the project installed: is the skill loaded
-    when it should be, and left alone when it should not be? With --train, a new description is written from a part
-    of the requests and tested on the others; if it is better, it is a commit on the branch skillopt-trigger/SKILL.
-    Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
-    --yes.
+    Runs each request of a trigger set with all skills of the project installed, and reports recall and false triggers.
+    With --train, a new description is written from a part of the requests and tested on the others; a better one is
+    committed on the branch skillopt-trigger/SKILL. The first run that costs money asks on a terminal; without a
+    terminal a paid agent needs a cap or --yes.
     """
     folder = Path.cwd()
     ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)
@@ -85,18 +84,18 @@ def trigger(
 def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
     quality = result["quality"]
     lines = [
-        f"{_rate(quality.recall)} requests that should load {result['skill']} did",
+        f"{_rate(quality.recall)} requests that should load {result['skill']} did (recall)",
         f"{_rate(quality.false_triggers)} requests that should not load it did",
     ]
     said = f"{result['repeats']} runs each" if result["repeats"] > 1 else "1 run each"
     lines.append(f"beside {result['beside']} other skills, {said}; {result['harness']}")
     if quality.unsteady:
-        lines.append(f"{quality.unsteady} requests went one way in some runs and the other in others")
+        lines.append(f"{quality.unsteady} requests differ from run to run")
     if quality.missing:
         lines.append(f"{quality.missing} requests could not be measured")
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
     lines += _remarks(result["skipped"])
-    lines.append(f"newly run: {result['paid_rollouts']} runs, the rest was recorded")
+    lines.append(f"used: {result['paid_rollouts']} new runs; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if any(row.runs and not row.right for row in quality.queries):
         lines.append(f"next: skillopt trigger {result['skill']} --train")
@@ -111,8 +110,7 @@ def _rate(rate: TriggerRate) -> str:
 
 def _query(row: QueryLoading) -> str:
     """Write a request with what was loaded for it."""
-    text = escape_terminal(" ".join(row.query.split()))
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    shown = truncate(escape_terminal(" ".join(row.query.split())), _LONGEST)
     loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
     verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
     return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
@@ -124,7 +122,7 @@ def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:
 
 
 def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
-    """Say what training or shortening a description came to."""
+    """Write the result of training or shortening a description."""
     before, after = result.train_before, result.train_after
     lines = [
         f"{after.hits} of {after.of} training requests go right with the best description, {before.hits} before",
@@ -143,11 +141,11 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     if result.error.spent:
         spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
         lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
-    lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls; the rest was recorded")
+    lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
-        lines.append(f"next: git merge {result.branch}    (read it first: git show {result.branch})")
+        lines.append(f"next: git merge {result.branch}    (review it first: git show {result.branch})")
     elif result.draft:
         draft = f"skillopt-trigger-draft/{result.skill}"
         lines.append(f"no description was accepted; the new one is a draft on branch {draft}")
@@ -167,7 +165,7 @@ def _held_out(result: "TrainedTriggers") -> Iterator[str]:
         f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
     )
     if not seen.siblings:
-        yield "none of them is for another skill; skillopt trigger --siblings asks theirs, too, and shows what is taken"
+        yield "none of them is for another skill; skillopt trigger --siblings runs theirs too, and shows which it takes"
     for one in seen.siblings:
         yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"
 

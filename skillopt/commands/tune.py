@@ -56,16 +56,16 @@ _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 def tune(
     skill: SkillArgument = None,
     *,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, those in force included.")] = 16,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, including those in force.")] = 16,
     seeds: Annotated[int, typer.Option("--repeats", min=1, help="Runs of the loop for each of them.")] = 8,
     options: RunOptions,
     start: StartOption = "auto",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Search for settings under which training gains more.
+    """Search for settings that make training gain more.
 
-    Every trial runs the real loop once for each seed; --max-rollouts caps what is newly run for the whole search.
+    Every trial runs the real loop once for each seed; --max-rollouts caps the new rollouts of the whole search.
     Nothing is committed and the held-out test is not touched. The same command continues a search that was
     interrupted. Needs Optuna: pip install 'PATH-OF-CLONE[tune]'.
     """
@@ -96,7 +96,7 @@ def tune(
         try:
             _run_trials(study, ranges, first, numbers, runs, trials)
         except OutOfBudget as over:
-            reason = f"{over}; the same command with a higher cap goes on"
+            reason = f"{over}; the same command with a higher cap continues"
         ended, paid = _trials_of(study), runs.rollouts - runs.before
         # Of equal scores the cheapest, and of those the first.
         best = min((one for one in ended if not one.pruned), key=lambda one: (-one.score, one.rollouts), default=None)
@@ -120,17 +120,17 @@ def _text(found: Mapping[str, Any]) -> str:
     lines = [f"study {found['study']}: {len(trials)} trials, each of up to {len(found['seeds'])} runs of the loop"]
     lines += [found["reason"]] if found["reason"] else []
     if best is None:
-        return "\n".join([*lines, "no trial is complete yet; the same command goes on"])
+        return "\n".join([*lines, "no trial is complete yet; the same command continues"])
     lines += ["| trial | score | rollouts | runs | settings |", "| ---: | ---: | ---: | ---: | --- |"]
     for one in sorted(trials, key=lambda one: (one.number != best, one.pruned, -one.score)):
         runs = f"{len(one.scores)}{', pruned' if one.pruned else ''}"
         params = " ".join(f"{name}={value}" for name, value in one.params.items())
         lines.append(f"| {one.number + 1} | {one.score:.3f} | {one.rollouts:.0f} | {runs} | {params} |")
-    advice = f"trial {best + 1}, though the best of many looks better than it is; for skillopt.toml:"
+    advice = f"trial {best + 1}, whose score is biased upwards, as the best of many; for skillopt.toml:"
     lines.append(
         f"best: {advice}\n{found['settings'].rstrip()}" if found["settings"] else "best: the settings in force"
     )
-    lines += [f"newly run: {found['paid_rollouts']} rollouts", f"study: sqlite:///{found['storage']}"]
+    lines += [f"used: {found['paid_rollouts']} new rollouts", f"study: sqlite:///{found['storage']}"]
     return "\n".join(lines)
 
 
@@ -169,7 +169,7 @@ class _Runs:
     def measure(self, params: Mapping[str, int], seed: int) -> tuple[float, int]:
         """Train with some settings under a seed; return the last text's score on the tasks held out, and rollouts."""
         if self._cap is not None and self._cap <= self.rollouts:
-            raise OutOfBudget("all rollouts that the search may run are used up")
+            raise OutOfBudget("search budget exhausted")
         base, (ledger, study, observer) = self._plan.target.settings, self._kept
         own = {"seed": seed, "max_usd": None, "max_tokens": None, "max_minutes": None}  # these caps are the meter's
         settings = Settings.model_validate({**base.model_dump(), **params, **own})

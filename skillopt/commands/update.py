@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, YesOption, with_run_options
-from skillopt.commands.output import SHORT, as_json_text, format_usage, interruptible, published_lines
+from skillopt.commands.output import SHORT, as_json_text, interruptible, published_lines, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.project import Selection
@@ -30,17 +30,17 @@ def update(
     *,
     onto: Annotated[str, typer.Option("--onto", metavar="PATH|REVISION", help="Skill folder or revision to move to.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what becomes of each edit; run nothing.")
+        bool, typer.Option("--dry-run", help="Only show how each edit applies; execute nothing.")
     ] = False,
     options: RunOptions,
     yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Move what was learned to a new upstream text of the skill.
+    """Apply what was learned to a new upstream text of the skill.
 
-    Learned edits are applied to it one by one; those that no task needs any more are left out. What is left becomes a
-    version if nothing is lost against the old one and it is better than the new upstream alone, else a draft.
+    Ablation drops learned edits that no task needs any more. The result becomes a version if it is not worse than the
+    old version and better than the new upstream alone, else a draft.
     """
     selection = options.select(skill)
     plan, upstream, found = plan_update(selection, onto)
@@ -64,11 +64,10 @@ def _edits(found: Updated) -> Iterator[str]:
 def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
     draft = found.draft
     if not found.run:
-        yield "nothing was run; without --dry-run, ablation decides about what is applied"
+        yield "Dry run: nothing was executed. Without --dry-run, ablation decides which of these edits stay."
         return
     yield f"run {found.run}: {escape_terminal(found.reason)}"
-    yield f"asked: {found.rollouts} rollouts, {found.paid_rollouts} newly run"
-    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in (found.spent or {}).items())
+    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
     if made := found.version or (draft.commit if draft else ""):
         sides = compare_versions(selection, found.old, made)
         yield print_terminal(difference_blocks(difference_of_files(sides.old, sides.new)))

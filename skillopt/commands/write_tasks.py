@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RepeatsOption, RunOptions, YesOption, with_run_options
-from skillopt.commands.output import format_usage, interruptible, show
+from skillopt.commands.output import CACHED, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
@@ -47,9 +47,7 @@ def write_tasks(
     ] = None,
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=60, help="Tasks to draft.")] = 12,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Make drafts tasks: those that are ticked, or those named.")
-    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Turn ticked or named drafts into tasks.")] = False,
     repeats: RepeatsOption = 1,
     options: RunOptions,
     yes: YesOption = False,
@@ -58,10 +56,9 @@ def write_tasks(
 ) -> None:
     """Draft tasks from a skill's text, for you to review.
 
-    Each draft is tried: an empty answer must fail, the model's own answer must pass, and the agent is run with the
-    skill and without. What is left waits in a review file; nothing becomes a task before you say so with --accept.
-    Before money is spent for the first time, a terminal is asked; without a terminal a paid model needs a cap, or
-    --yes. Ends with 1 when no draft is left.
+    Each draft is checked: an empty answer must fail, the model's own answer must pass, and the agent is run with the
+    skill and without. Drafts wait in a review file until you accept them with --accept. The first run that costs money
+    asks on a terminal; without a terminal a paid model needs a cap or --yes. Ends with 1 if no draft is left.
     """
     selection = options.select(skill)
     if accept:
@@ -81,12 +78,10 @@ def write_tasks(
 
 def _written(result: Mapping[str, Any]) -> str:
     kept = [draft for draft in result["drafts"] if draft["kept"]]
-    lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} are left to choose from"]
+    lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} passed the checks"]
     lines += [_draft(draft) for draft in sorted(result["drafts"], key=lambda draft: not draft["kept"])]
     lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result["unread"]]
-    lines.append(
-        f"newly run: {result['paid_rollouts']} runs, {result['paid_calls']} calls for drafts; the rest was recorded"
-    )
+    lines.append(f"used: {result['paid_rollouts']} new runs, {result['paid_calls']} new calls for drafts; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if result["review"]:
         lines.append(
@@ -111,7 +106,9 @@ def _draft(draft: Mapping[str, Any]) -> str:
 def accepted_text(result: Mapping[str, Any]) -> str:
     """Say what became of drafts that were accepted."""
     lines = [f"{len(result['accepted'])} drafts are tasks now: {', '.join(map(escape_terminal, result['accepted']))}"]
-    lines.append(f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts wait")
+    lines.append(
+        f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts are left in the review file"
+    )
     lines += [f"skillopt.toml + {line}" for line in result["config"]]
     return "\n".join([*lines, result["prospect"], f"next: skillopt estimate {result['skill']}"])
 

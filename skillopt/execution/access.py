@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from http import HTTPStatus
 from typing import Final, cast
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler, Request, build_opener
 
 from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.errors import SettingsError
@@ -25,6 +26,7 @@ __all__ = [
     "expect_chosen",
     "find_choices",
     "find_login",
+    "find_served",
     "given_keys",
     "missing_access",
     "nested_session",
@@ -44,7 +46,9 @@ _ADDRESS: Final = re.compile(r"https?://[\w.:\[\]-]+(?:/[\w./-]*)?")
 
 _NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
 _SECONDS: Final = 0.5
+_ANSWER_SECONDS: Final = 30.0
 _MOST_ANSWERED: Final = 1_000_000
+_MOST_NAMED: Final = 5
 _CLIENTS: Final = {
     "claude-code": ("Claude Code", "claude"),
     "codex": ("Codex", "codex"),
@@ -109,7 +113,7 @@ def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
         lines.append(f"  # {choice.label}{f': {choice.missing}' if choice.missing else ''}")
         lines += [f"  {line}" for line in toml_lines(choice) if line.split(" ")[0] in (*unset, "base_url")]
     if not choices:
-        lines.append('  harness = "claude-code"   # or codex, chat/anthropic/MODEL, … (skillopt docs architecture)')
+        lines.append('  harness = "claude-code"   # or codex, chat/PROVIDER/MODEL, … (skillopt docs models)')
         lines.append('  model = "claude-code"')
         lines.append("no agent, API key or local model server was found on this machine")
     lines.append(
@@ -150,9 +154,26 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
         return "its tasks have rubrics, and there is no model to judge them; set judge"
     for role, name in roles.items():
         ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _PROVIDERS else (True, "")
+        ready, told = find_served(name, settings) if ready else (ready, told)
         if not ready:
             return f"for the {role} {name}, {told}"
     return ""
+
+
+def find_served(name: str, settings: Settings) -> tuple[bool, str]:
+    """Ask a model's server whether it is there and has the model, which costs nothing; True where it does not say."""
+    driver, _, model = name.removeprefix("chat/").partition("/")
+    address = settings.base_url.rstrip("/")
+    if driver != "openai-compatible" or not address:
+        return True, ""
+    models = _models_at(address)
+    if models is None:
+        return False, f"expected a model server at {address}, found none that answers; start it, or correct base_url"
+    if models and model not in models and _lacks(address, model):
+        near = get_close_matches(model, models, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(models[:_MOST_NAMED])}"
+        return False, f"expected a model that {address} serves, found {model!r}; {hint}"
+    return True, f"{address} serves it" if models else ""
 
 
 def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
@@ -184,6 +205,18 @@ def _keys() -> Iterator[Choice]:
             yield replace(choice, label=f"{choice.label} ({named[0]} is set)")
 
 
+def _lacks(address: str, model: str) -> bool:
+    """Ask a server without a key for one token, because some serve a model under more names than they list."""
+    asked = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "ready"}]}
+    content = {"Content-Type": "application/json"}
+    request = Request(f"{address}/chat/completions", json.dumps(asked).encode(), content)  # noqa: S310 - http alone, see _ADDRESS
+    try:
+        with build_opener(ProxyHandler({})).open(request, timeout=_ANSWER_SECONDS):
+            return False
+    except OSError as error:
+        return getattr(error, "code", 0) == HTTPStatus.NOT_FOUND
+
+
 def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
     addresses = {address.rstrip("/"): name for name, address in servers.items()}
     for variable in ("OPENAI_BASE_URL", "SKILLOPT_BASE_URL"):
@@ -198,13 +231,14 @@ def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
             yield Choice(f"{name} at {address} ({models[0]}{more})", f"chat/{model}", model, address)
 
 
-def _models_at(address: str) -> tuple[str, ...]:
+def _models_at(address: str) -> tuple[str, ...] | None:
+    """List the models of a server; none where it does not say, None where nobody listens."""
     if not _ADDRESS.fullmatch(address):
         return ()
     try:
         with build_opener(ProxyHandler({})).open(f"{address}/models", timeout=_SECONDS) as answer:
             listed = json.loads(answer.read(_MOST_ANSWERED))
         names = [entry["id"] for entry in listed["data"]]
-    except (URLError, OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return None if isinstance(getattr(error, "reason", None), ConnectionRefusedError) else ()
     return tuple(name for name in names if isinstance(name, str) and _NAME.fullmatch(name))

@@ -39,7 +39,7 @@ def forge_token_names(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> str:
-    """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one."""
+    """Return in one line what agents and verifiers may do and read without a sandbox; empty where they are in one."""
     reason = sandbox_warning(choice)
     keys = sorted(set(secret_variables(environment).values()))
     read = f"can read {', '.join(keys)} of this process" if keys else ""

@@ -87,9 +87,7 @@ class Meter:
             if self._closed:
                 raise self._refuse(self._closed)
             if 0 < self._caps.rollouts <= self.rollouts:
-                raise self._refuse(
-                    f"all {self._caps.rollouts} rollouts that it may begin are used up; what was measured is kept"
-                )
+                raise self._refuse(f"all {self._caps.rollouts} rollouts of the cap are used; results so far are kept")
             self.rollouts += 1
 
     def replayed(self, used: Usage) -> None:

@@ -64,6 +64,7 @@ class Recording:
         """Run to the end, recording each event before it is acted on."""
         happened: list[Event] = []
         ended: RunEnded | None = None
+        self._watch.replays(len(self._ledger.events(self.record.id)))
         try:
             for event in events:
                 self.runner.keep_failures()

@@ -21,6 +21,7 @@ from skillopt.execution.metering import OutOfBudget, expect
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
+from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.image_root import prepared
 from skillopt.sandbox.workspace import Workspace
@@ -61,6 +62,9 @@ class RunObserver:
 
     def begins(self, settings: Settings) -> None:
         """Handle the begin of a run; its settings have the caps."""
+
+    def replays(self, events: int) -> None:
+        """Handle that the next so many events were told by an earlier command."""
 
     def event(self, event: Event) -> None:
         """Handle an event, which is recorded and committed already."""
@@ -252,19 +256,29 @@ class RecordedRunner:
                 pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
                 yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
         if pending:
-            raise AnswersPendingError(f"{len(pending)} pieces of work are handed off and not done; {pending[0]}")
+            raise AnswersPendingError(f"{count_noun(len(pending), 'answer')} missing: {pending[0]}")
 
 
 def _asked(model: Model, prompt: str, schema: str) -> Reply:
     try:
         return model.reply(prompt, schema=schema)
     except ProviderError as error:
-        message = f"the model failed: {error}; mend it and run the same command again to continue"
+        whom = " ".join(model.identity.split()[:2])
+        message = f"{whom}: {_plain(str(error))}; {_AGAIN}"
         raise ProviderError(error.kind, message, error.retry_after) from error
 
 
 def _scores(rollouts: Iterable[Rollout]) -> list[float]:
     return [rollout.score.value for rollout in rollouts if rollout.score is not None]
+
+
+_AGAIN: Final = "correct this and run the same command again to continue"
+
+
+def _plain(failure: str) -> str:
+    """Return a failure in the words of whoever failed, without our name for its kind."""
+    kind, _, words = failure.partition(": ")
+    return words if kind in set(FailureKind) else failure
 
 
 _PERMANENT: Final = frozenset(
@@ -290,15 +304,15 @@ class CircuitBreaker:
                 return
             self._failures += 1
             if failure.partition(":")[0] in _PERMANENT:
-                self._open = self._open or f"stopped, because this will not pass by itself: {failure}"
+                self._open = self._open or f"stopped: {_plain(failure)}"
             elif self._failures >= self._limit:
-                self._open = self._open or f"stopped after {self._failures} failures in a row; the last: {failure}"
+                self._open = self._open or f"stopped after {self._failures} failures in a row; last: {_plain(failure)}"
 
     def check(self) -> None:
         """Refuse a call where the breaker is open."""
         with self._lock:
             if self._open:
-                raise InfrastructureError(f"{self._open}; mend it and run the same command again to continue")
+                raise InfrastructureError(f"{self._open}; {_AGAIN}")
 
 
 def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:

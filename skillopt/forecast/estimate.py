@@ -10,8 +10,8 @@ from typing import Final
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import checks_warning, load_drivers
-from skillopt.forecast.consumption import CallCost, Consumption, foresee
-from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
+from skillopt.forecast.consumption import CallCost, Consumption, MostLikely, foresee
+from skillopt.forecast.typical_costs import is_paid, judge_calls, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of, protected_siblings
@@ -86,8 +86,10 @@ class Estimated:
     chances: tuple[GainChance, ...]
     prospect: Prospect
     caution: str
+    judge_calls: MostLikely
     keys: str
     cap: str
+    missing: str
     go: bool
     verdict: str
 
@@ -129,8 +131,10 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         chances,
         prospect,
         checks_warning(suite, settings.sandbox),
+        likely.rollouts.times([judge_calls(suite)] * 3),
         "; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
         _cap(likely, suite, settings, len(settled.tasks(Split.VAL))),
+        missing,
         go,
         verdict,
     )
@@ -182,12 +186,12 @@ def _cap(likely: Consumption, suite: Suite, settings: Settings, val: int) -> str
 
 
 def _decide(better: float, prospect: Prospect, chances: Sequence[GainChance]) -> tuple[bool, str]:
-    ends = f"{better:.0%} of simulated runs like this end with a truly better text"
+    ends = f"{better:.0%} of simulated runs like this end with a better text"
     if better < _WORTH_A_RUN:
         return False, f"no-go: {ends}; too few tasks fail: add harder ones"
     if chances and chances[-1].here < _SHOWN and prospect.least_here is not None:
-        large = f"a true gain of {chances[-1].gain:.0%} is shown in {chances[-1].here:.0%} of the runs"
-        return True, f"go for a draft to read: {ends}, but {large}; add tasks"
+        power = f"the power for a gain of {100 * chances[-1].gain:.0f} points is {chances[-1].here:.0%}"
+        return True, f"go for a draft to review: {ends}, but {power}; add tasks"
     return True, f"go: {ends}"
 
 

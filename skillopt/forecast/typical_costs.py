@@ -19,7 +19,7 @@ from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Suite, Task
 
-__all__ = ["is_paid", "typical_call", "typical_rollout"]
+__all__ = ["is_paid", "judge_calls", "typical_call", "typical_rollout"]
 
 _SPREAD: Final = 0.5
 """Standard deviation of the logarithm: eight of ten figures lie between half and twice the typical one."""
@@ -71,6 +71,11 @@ def is_paid(name: str, settings: Settings) -> bool:
     return any(one not in _FREE and (one != _COMPATIBLE or not _is_near(settings.base_url)) for one in drivers)
 
 
+def judge_calls(suite: Suite) -> float:
+    """Return how many calls a judge makes for a rollout, on average."""
+    return _READINGS * fmean(task.verifier.judged for _, task in suite.splits)
+
+
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     """Return what a rollout of the target typically costs, and its judge where there is one; of several, on average."""
     if len(settings.targets) > 1:
@@ -87,7 +92,7 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
         later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
         read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
         done = _priced(settings.harness, settings, read, _REQUESTS * _REQUEST_SECONDS)
-    times = _READINGS * fmean(task.verifier.judged for _, task in suite.splits)
+    times = judge_calls(suite)
     if not times:
         return done
     judge, tokens = settings.judge or settings.model, (times * _JUDGE_READS, 0.0, times * _JUDGE_WRITES)

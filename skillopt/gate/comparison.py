@@ -101,7 +101,7 @@ class TargetOutcome:
 
     @property
     def passed(self) -> str:
-        """Say the tasks passed, as in `2 → 5 of 6`."""
+        """Return the tasks passed, as in `2 → 5 of 6`."""
         before, after = (f"{one:.1f}".removesuffix(".0") for one in (self.passed_before, self.passed_after))
         return f"{before} → {after} of {self.tasks}"
 

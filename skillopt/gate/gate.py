@@ -303,7 +303,7 @@ class Gate:
         return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=test.confidence, error_spent=spent)
 
     def _is_explained(self, pairs: Pairs) -> bool:
-        """Return whether the judge's noise alone explains the gain of all these pairs."""
+        """Whether judge noise alone explains the observed gain."""
         metric, joined = self._choice.see(pairs.rollouts), self._targets.join(pairs)
         return is_explained(task_gains(joined.before, joined.after, metric).values(), pairs.rollouts)
 

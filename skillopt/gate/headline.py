@@ -50,22 +50,22 @@ class Headline:
 
     @property
     def before(self) -> str:
-        """Say the tasks passed before, as in `2 of 48`."""
+        """Return the tasks passed before, as in `2 of 48`."""
         return passed_words(self.passed_before, self.tasks)
 
     @property
     def after(self) -> str:
-        """Say the tasks passed after."""
+        """Return the tasks passed after."""
         return passed_words(self.passed_after, self.tasks)
 
     @property
     def passed(self) -> str:
-        """Say the tasks passed."""
+        """Return the tasks passed."""
         return f"{self.before} → {self.after} {f'{self.place} ' if self.place else ''}tasks passed"
 
     @property
     def score(self) -> str:
-        """Say the score, labelled, as in `score 0.71 → 0.98`."""
+        """Return the score, labelled, as in `score 0.71 → 0.98`."""
         return f"score {self.score_before:.2f} → {self.score_after:.2f}"
 
     @property
@@ -168,7 +168,7 @@ def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:
 
 
 def read_headline(trailers: Mapping[str, str]) -> str:
-    """Say the headline of a version by the trailers of its commit; empty for none.
+    """Return the headline of a version by the trailers of its commit; empty for none.
 
     >>> read_headline({"Val-Before": "2 of 24", "Val-After": "14 of 24", "Score": "0.71 to 0.86"})
     '2 of 24 → 14 of 24 tasks passed (score 0.71 → 0.86)'

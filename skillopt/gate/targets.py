@@ -54,7 +54,7 @@ class TargetGroups:
         return joined
 
     def outcomes(self, pairs: Pairs) -> tuple[TargetOutcome, ...]:
-        """Say how each target did with both texts; nothing where there is one target."""
+        """Return how each target did with both texts; nothing where there is one target."""
         return tuple(self._outcome(name, self._of(name, pairs)) for name in self.names if pairs.before)
 
     def fallen(self, pairs: Pairs) -> tuple[TargetOutcome, ...]:

@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def why(self) -> str:
-        """Say in one line why it is worth a look."""
+        """Return in one line why it is worth a look."""
         parts = [f"asked {_times(self.times)} in {count_noun(self.sessions, 'session')}"]
         if self.corrections:
             parts.append(f"the person was against a result {_times(self.corrections)}")

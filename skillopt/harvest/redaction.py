@@ -163,7 +163,7 @@ def _broken_secrets(text: str) -> Iterable[str]:
 
 
 def _is_random(word: str) -> bool:
-    """Tell random signs from a path or a name of several words."""
+    """Distinguish high-entropy strings from paths and identifiers."""
     parts = re.split(r"[/_=.-]", word)
     if max(map(len, parts)) < _SHORTEST * 2 and "/" in word:
         return False

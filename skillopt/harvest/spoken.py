@@ -1,4 +1,4 @@
-"""What a person really said, without what clients put into their words: reminders, context of an editor, output."""
+"""User text with client-injected content removed: reminders, editor context, tool output."""
 
 import re
 from typing import Final

@@ -17,6 +17,7 @@ from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.harm import find_harm, screened
 from skillopt.rollouts import Rollout
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["ENOUGH", "LeaveOut", "PatchTest", "ablate", "leave_out", "run_patch_test"]
 
@@ -157,7 +158,8 @@ class LeaveOut:
     """Runs without the line that failed with a symptom that the candidate beside them did not show."""
     kept: bool = True
     without: list[Rollout] = field(default_factory=list)
-    beside: list[Rollout] = field(default_factory=list)
+    failing: tuple[Rollout, Rollout] | None = None
+    """A run without the line and one of the candidate that failed alike on one task."""
     held: list[bool] = field(default_factory=list)
     broke: str = ""
     """A task of another line that passes only without this one."""
@@ -181,14 +183,15 @@ class LeaveOut:
 
     @property
     def reason(self) -> str:
-        """Why the line stays or goes."""
-        runs = len(self.without)
+        """Why the line is kept or dropped."""
+        runs = count_noun(len(self.without), "run")
         if self.broke:
             return f"{self.broke} fails beside it and passes without it"
-        if not runs:
+        if not self.without:
             return "the tasks that it cites failed without it and pass with it"
-        times = "once" if runs == 1 else f"{runs} times"
-        return f"left out {times}: {'tasks fail without it' if self.kept else 'nothing fails without it'}"
+        if self.kept:
+            return f"ablation, {runs}: tasks fail without it"
+        return f"ablation, {runs}: no loss without it{f', though {self.failed} failed' if self.failed else ''}"
 
 
 def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]) -> Course[list[LeaveOut]]:
@@ -285,11 +288,11 @@ def _run_round(
     for (test, name, without_it), with_it in zip(failing, found, strict=True):
         if with_it is not None:
             targets = test.line.targets[name]
-            test.beside.append(with_it.rollout)
             test.held.append(not targets & with_it.symptoms)
             broken = without_it.symptoms - with_it.symptoms and _score(with_it) >= _score(without_it)
             test.evidence += evidence.rates.against if broken else -_BOTH_FAIL
             test.failed += bool(broken)
+            test.failing = test.failing if broken else (without_it.rollout, with_it.rollout)
 
 
 def _score(seen: Seen) -> float:

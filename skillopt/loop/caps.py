@@ -31,14 +31,11 @@ class CappedRunner:
     (metering).
     """
 
-    def __init__(
-        self, runner: Runner, settings: Settings, held_out: int, kept: int = 0, *, place: str = "training"
-    ) -> None:
+    def __init__(self, runner: Runner, settings: Settings, held_out: int, kept: int = 0) -> None:
         self._runner = runner
         self._settings = settings
         self._held_out = held_out
         self._kept = kept
-        self._place = place
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
@@ -53,8 +50,9 @@ class CappedRunner:
         new = len(keys - self._asked)
         wanted = self.rollouts_asked + new
         if cap is not None and wanted > cap:
-            leaves = f"the cap leaves {cap} rollouts for {self._place}"
-            raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
+            kept = f", {most - cap} are reserved for the verdict" if most and most > cap else ""
+            used = f"{self.rollouts_asked} of max_rollouts {most} are used{kept}, and the next batch needs {new}"
+            raise BudgetReached(f"{used}; raise the cap to continue")
         self._foresee(new, self._targets, self._measured)
         self._asked |= keys
         self.rollouts_asked += new
@@ -108,9 +106,10 @@ class CappedRunner:
             kept = self._held_out * of(self._targets) / self._measured if self._measured else 0.0
             used = of(self._targets) + of(self._optimizers)
             if cap and used + more + kept > cap:
+                reserved = f", {kept:.6g} are reserved for the held-out test" if kept else ""
                 raise BudgetReached(
-                    f"{name} is {cap:g}: {used:.6g} are spent, the next batch would take about {more:.6g}, and "
-                    f"{kept:.6g} are kept for the held-out test"
+                    f"{used:.6g} of {name} {cap:g} are used{reserved}, and the next batch needs about {more:.6g}; "
+                    "raise the cap to continue"
                 )
 
 

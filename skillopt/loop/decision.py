@@ -123,7 +123,7 @@ def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
     text = run.draft.skill.text if held else candidate.text
     marks = find_held(run.draft.incumbent.text, text, run.settings, run.flagged, run.again)
     if not held:
-        return f"it would say what a person must look at first: {marks[0]}" if marks else ""
+        return f"a person must look at it first: {marks[0]}" if marks else ""
     waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
     edits = "; ".join(line.edit.summary for line in held)
     return f"{waiting} for a person in the draft: {edits} ({'; '.join(map(str, marks))})"

@@ -97,9 +97,9 @@ class BaselineMeasured(Event):
     least_gain: float | None
 
     def __str__(self) -> str:
-        noise = "" if self.noise is None else f"; measured twice it differs by {self.noise:.3f} (standard error)"
-        least = "no gain" if self.least_gain is None else f"{self.least_gain:.0%} more tasks passed"
-        return f"baseline: {tally_words(self.tally, VAL)}{noise}; the least gain that a gate can prove: {least}"
+        noise = "" if self.noise is None else f"; standard error of a gain: {self.noise:.3f}"
+        least = "none" if self.least_gain is None else f"{self.least_gain:.0%} of tasks"
+        return f"baseline: {tally_words(self.tally, VAL)}{noise}; smallest provable gain: {least}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,15 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class TrainMeasured(Event):
-    """The incumbent was run on the step's train tasks."""
+    """The incumbent was run on the step's train tasks; `fold` is 0 where there is one train split."""
 
     step: int
     tally: Tally
+    fold: int = 0
 
     def __str__(self) -> str:
         passed = passed_words(self.tally.passed * self.tally.measured, self.tally.measured)
-        return f"step {self.step}: {passed} train tasks pass"
+        return f"step {self.step}{f' (fold {self.fold})' * bool(self.fold)}: {passed} train tasks pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class EditUnreadable(Event):
     reason: str
 
     def __str__(self) -> str:
-        return f"reflection {self.step}: left out a part of a reply: {_cut(self.reason)}: {_cut(self.text)}"
+        return f"reflection {self.step}: left out part of the reply: {_cut(self.reason)}: {_cut(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +185,8 @@ class PatchTested(Event):
     passed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        tried = f"{count_noun(len(self.edits), 'edit')} together on {count_noun(len(self.tasks), 'failing task')}"
-        return f"step {self.step}: tried {tried}: {len(self.passed)} pass, {len(self.moved)} pass or fail otherwise"
+        tested = f"patch test of {count_noun(len(self.edits), 'edit')} on {count_noun(len(self.tasks), 'failing task')}"
+        return f"step {self.step}: {tested}: {len(self.passed)} fixed, {len(self.moved)} improved or fixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,7 @@ class TextScreened(Event):
 
     def __str__(self) -> str:
         needed = f" ({_names(self.tasks)})" if self.tasks else ""
-        return f"line {self.line} {'stays' if self.kept else 'goes'}: {self.reason}{needed}: {_cut(self.text)}"
+        return f"line {self.line} {'kept' if self.kept else 'deleted'}: {self.reason}{needed}: {_cut(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +268,9 @@ class SiblingMeasured(Event):
             return f"sibling {self.sibling}: {self.reason}"
         found = compared_words(self.verdict)
         if self.fell:
-            return f"sibling {self.sibling} falls with it beside: {found}; {self.reason}"
+            return f"regression of sibling {self.sibling}: {found}; {self.reason}"
         limit = max(0.0, -self.lowest)
-        return f"sibling {self.sibling} is not shown to fall: {found}; on new tasks a loss of up to {limit:.2f} fits"
+        return f"no regression of sibling {self.sibling} shown: {found}; a loss of up to {limit:.2f} is possible"
 
     def __str__(self) -> str:
         return f"step {self.step}: {self.words}"
@@ -304,9 +305,10 @@ class GateDecided(Event):
         what = count_noun(len(self.changes), "edit") if self.changes else self.kind
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-        reason = "" if self.outcome == Outcome.ACCEPT else f", {_cut(verdict.reason)}"
+        graded = verdict.grading is not None and verdict.reason == grade_words(verdict.grading)  # told of the draft
+        reason = "" if self.outcome == Outcome.ACCEPT or graded else f", {_cut(verdict.reason)}"
         targets = "".join(f", {one}" for one in verdict.targets)
-        return f"gate, {what}: {words}, {flips}{targets}: {self.outcome}{reason}"
+        return f"gate ({what}): {words}; {flips}{targets}: {self.outcome}{reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,9 +363,9 @@ class DraftChanged(Event):
         return
 
     def __str__(self) -> str:
-        waiting = f"{count_noun(len(self.changes), 'edit')} in the draft" if self.changes else "no edit waits any more"
+        waiting = count_noun(len(self.changes), "edit") if self.changes else "empty"
         named = ", ".join(dict.fromkeys(text for one in self.changes for text in one.edit.ungrounded))
-        return f"step {self.step}: {waiting}{f'; no task cited shows {_cut(named)}' if named else ''}"
+        return f"step {self.step}: draft: {waiting}{f'; no cited task shows {_cut(named)}' if named else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,7 @@ class DraftGraded(Event):
         return self.grading.grade
 
     def __str__(self) -> str:
-        return f"the draft, {count_noun(len(self.changes), 'edit')}, is {grade_words(self.grading)}"
+        return f"draft ({count_noun(len(self.changes), 'edit')}): {grade_words(self.grading)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +472,7 @@ class CapsRaised(Event):
         caps = {"rollouts": self.max_rollouts, "tokens": self.max_tokens}
         words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
         words += [f"${self.max_usd:g}"] if self.max_usd else []
-        return f"goes on under higher caps: {', '.join(words) or 'none'}"
+        return f"continuing with raised caps: {', '.join(words) or 'none'}"
 
 
 def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:

@@ -75,10 +75,12 @@ def why_nothing(events: Iterable[Event]) -> str:
         if held and gates[-1].verdict.outcome is Outcome.ACCEPT:
             return held[-1]
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
-        return f"the gate did not accept it: {found.words if found else verdict.reason}"
+        return f"the gate did not accept the draft: {found.words if found else verdict.reason}"
     trained = [event.tally for event in happened if isinstance(event, TrainMeasured)]
     if trained and all(tally.passed == 1.0 for tally in trained):
-        return "every train task passes already, so there was nothing to learn; add tasks that fail"
+        return "every train task passes already; add tasks that fail"
     left = [str(event) for event in happened if isinstance(event, TasksSetAside)]
     refused = Counter(event.reason for event in happened if isinstance(event, EditRefused)).most_common(1)
-    return (left or [f"all edits were refused, most because {one}" for one, _ in refused] or ["no edit helped"])[-1]
+    return (left or [f"all edits were refused, most often because {one}" for one, _ in refused] or ["no edit helped"])[
+        -1
+    ]

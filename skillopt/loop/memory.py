@@ -31,8 +31,9 @@ MOST_REMEMBERED: Final = 24
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
-_AGAIN: Final = "left out without a loss, and its symptom is there again; it is tried again"
-_UNMOVED: Final = "the tasks that it cites failed in the same way with it"
+_AGAIN: Final = "ablation showed no loss without it, and its failure is back; it is tried again"
+_UNMOVED: Final = "in the patch test the failure that it should fix was still there"
+_ON_TRIAL: Final = "on trial in the skill above, where the failure is still there; replace or delete it if it is wrong"
 _QUOTED_TOKENS: Final = 60
 """Most tokens (estimated) of refused text in the sentence that refuses it again."""
 
@@ -144,6 +145,8 @@ class Memory:
             if told.fate is EditFate.UNTRIED and not _fits(edit, document):
                 continue
             one = replace(told, fate=EditFate.UNDECIDED, reason=_AGAIN, shown="") if about & set(failing) else told
+            if one.fate is EditFate.UNDECIDED and edit.content.strip() and edit.content.strip() in document.text:
+                one = replace(one, reason=_ON_TRIAL, shown="")
             counts[one.fate] += 1
             if counts[one.fate] <= MOST_LISTED:
                 own.append(one)

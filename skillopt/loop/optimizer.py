@@ -65,7 +65,7 @@ def train(  # noqa: PLR0913 - what a run is made of
 
 
 def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
-    """Learn until nothing is left to learn or a cap is reached; gate, grade and test what there is then."""
+    """Learn until no further edit helps or a cap is reached; gate, grade and test what there is then."""
     settings, capped = run.settings, False
     try:
         if not run.measured:
@@ -88,12 +88,12 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
-    """Take step after step, those of two folds side by side, until nothing is left to learn; say why it ended."""
+    """Take step after step, those of two folds side by side, until no further edit helps."""
     while learning := [policy for policy in run.policies if not policy.done]:
         yield from go([_take_steps(run, policy) for policy in learning], run.answers)
         if gate_is_due(run):
             yield from run_gate(run, run.step)
-    return "nothing is left to learn"
+    return "all train tasks pass"
 
 
 def _take_steps(run: TrainingRun, policy: Policy) -> Course[None]:

@@ -67,7 +67,8 @@ def pick_failures(run: TrainingRun, policy: Policy, step: int) -> Course[dict[st
     shown = yield from policy.pick()
     yield from run.suspicions(step)
     if policy.evidence.seen:
-        yield TrainMeasured(step, tally(seen.rollout for seen in policy.evidence.seen.values()))
+        fold = run.policies.index(policy) + 1 if run.folded else 0
+        yield TrainMeasured(step, tally(seen.rollout for seen in policy.evidence.seen.values()), fold)
     return shown
 
 
@@ -95,9 +96,7 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *,
         if line in test.helped:
             evidence.memory.kept(line.edit)
         else:
-            name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
-            shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
-            evidence.memory.unmoved(line.edit, shown)
+            evidence.memory.unmoved(line.edit, _effect_of_patch(line, chain.shown, test.after))
     chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
     chain.parked = [line for line in (*chain.parked, *lines) if policy.idle and line not in chain.good]
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -164,8 +163,16 @@ def _inherit(lines: Sequence[Line]) -> None:
 
 
 def _effect(test: LeaveOut) -> str:
-    """Show what the target did with an edit on one task; empty where it was not run beside the rest."""
-    return render_effect(test.without[0] if test.without else None, test.beside[0]) if test.beside else ""
+    """Show a task that fails with an edit and without it; empty where none is known."""
+    return render_effect(*test.failing) if test.failing else ""
+
+
+def _effect_of_patch(line: Line, before: Mapping[str, Seen], after: Mapping[str, Seen]) -> str:
+    """Show a task that still fails for what a line should fix; empty where none is known."""
+    both = (name for name in line.targets if name in before and name in after)
+    name = next((name for name in both if line.targets[name] & after[name].symptoms), "")
+    sides = ("before the patch", "with the whole patch")
+    return render_effect(before[name].rollout, after[name].rollout, sides) if name else ""
 
 
 def take_pooled_step(

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.errors import UsageError
+from skillopt.errors import UsageError, describe_mistake
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.people_commands import Asked, Closing, Verb
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
@@ -159,7 +159,7 @@ def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {where}: {first['msg']}; write it with `{command}`") from error
+        raise UsageError(f"{path}: {where}: {describe_mistake(first)}; write it with `{command}`") from error
 
 
 def _not_written(place: Path, error: OSError) -> UsageError:

@@ -29,7 +29,7 @@ def write_digest(
     lines += [f"Passing by tag: {', '.join(parts)}."] * bool(parts)
     lines += [f"The last patch fixed {_names(fixed)}."] * bool(fixed)
     lines += [f"The last patch broke {_names(broken)}."] * bool(broken)
-    lines += [f"{aside} more failed under every patch so far and are set aside."] * (aside > 0)
+    lines += [f"{aside} more tasks are set aside: no edit has fixed them so far."] * (aside > 0)
     return fence("digest", "\n".join(lines))
 
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt.errors import ReplyError
+from skillopt.errors import ReplyError, describe_mistake
 
 __all__ = ["find_object", "read_object", "schema_of"]
 
@@ -47,7 +47,7 @@ def read_object(reply: str, shape: type[M], key: str) -> M:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the object"
-        message = f"{place}: {first['msg']}"
+        message = f"{place}: {describe_mistake(first)}"
         raise ReplyError(message) from error
 
 

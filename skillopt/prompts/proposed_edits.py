@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from skillopt.errors import EditError, ReplyError
+from skillopt.errors import EditError, ReplyError, describe_mistake
 from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.json_replies import find_object
 from skillopt.skills.edits import Edit, Op, blocks_of
@@ -143,7 +143,7 @@ def _read_edit(raw: object) -> ProposedEdit:
             edit.named("of the reply")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {describe_mistake(first)}") from error
     except EditError as error:
         raise ReplyError(str(error).partition(": ")[2]) from error
     if edit.doubled:

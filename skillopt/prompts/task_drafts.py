@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from skillopt.errors import ReplyError
+from skillopt.errors import ReplyError, describe_mistake
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.json_replies import find_object, schema_of
@@ -131,7 +131,7 @@ def read_task_drafts(reply: str, taken: Iterable[str] = ()) -> DraftReading:
             drafts.append(_draft(name, _Task.model_validate(raw)))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            unread.append((name, f"{'.'.join(map(str, first['loc'])) or 'the task'}: {first['msg']}"))
+            unread.append((name, f"{'.'.join(map(str, first['loc'])) or 'the task'}: {describe_mistake(first)}"))
         except ReplyError as error:
             unread.append((name, str(error)))
         ids.add(name)

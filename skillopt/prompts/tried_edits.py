@@ -34,7 +34,7 @@ class EditFate(StrEnum):
 HEADINGS: Final = {
     EditFate.PEOPLE: "Refused by people, with their reason: propose neither these nor the same in other words",
     EditFate.TRIED: "Tried and not kept",
-    EditFate.UNDECIDED: "Not decided: propose one again only in other words or beside what it lacked",
+    EditFate.UNDECIDED: "Not decided: propose one again only in other words, or together with an edit that it needs",
     EditFate.REFUSED: "Refused before a trial",
     EditFate.UNTRIED: "Not tried yet: copy one where you still want it",
 }
@@ -66,12 +66,12 @@ def render_tried(edits: Sequence[TriedEdit]) -> str:
     return "\n\n".join(parts)
 
 
-def render_effect(without: Rollout | None, with_it: Rollout) -> str:
-    """Show what the target did with an edit on one task, and without it where that was run, in SHOWN_TOKENS."""
-    sides = [("without it", without), ("with it", with_it)]
-    known = [(name, rollout) for name, rollout in sides if rollout is not None and rollout.score is not None]
-    each = SHOWN_TOKENS // max(1, len(known)) - 15  # the words around
-    return "\n".join(f"{name}, task {rollout.task_id}: {_outcome(rollout, each)}" for name, rollout in known)
+def render_effect(before: Rollout, after: Rollout, sides: tuple[str, str] = ("without it", "with it")) -> str:
+    """Show what the target did with an edit on one task and without it, once where it was the same; in SHOWN_TOKENS."""
+    outcomes = [_outcome(rollout, SHOWN_TOKENS // 2 - 15) for rollout in (before, after)]  # 15: the words around
+    if outcomes[0] == outcomes[1]:
+        sides, outcomes = (" and ".join(sides), ""), outcomes[:1]
+    return "\n".join(f"{side}, task {after.task_id}: {told}" for side, told in zip(sides, outcomes, strict=False))
 
 
 def _outcome(rollout: Rollout, tokens: int) -> str:

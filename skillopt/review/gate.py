@@ -56,7 +56,7 @@ class ChangeGate:
         self._before, self._after = before, after
         self._suite = suite
         self._settings = settings.model_copy(update={"gate": rule})
-        self._runner = CappedRunner(_WithoutSkill(runner), settings, 0, place="the gate")
+        self._runner = CappedRunner(_WithoutSkill(runner), settings, 0)
         self._demand = demand
         self.judged: Judged | None = None
         self.pairs = Pairs()

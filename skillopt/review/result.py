@@ -177,7 +177,7 @@ class GateReport:
 
     @property
     def headline(self) -> str:
-        """Say in a few words what became of it."""
+        """Return in a few words what became of it."""
         if not self.changes:
             return "no skill differs"
         counts = Counter(change.standing for change in self.changes)

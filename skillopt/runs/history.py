@@ -66,7 +66,7 @@ class ListedDraft:
     def words(self) -> str:
         """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
-            return "unproven: people dropped edits of it after it was graded"
+            return "unproven: edits were dropped after grading"
         return grade_words(self.grading)
 
     @property
@@ -118,8 +118,7 @@ def resolve_version(branch: DraftBranch, text: str) -> str:
         return branch.repository.resolve(text)
     if (tip := branch.tip) is None:
         raise UsageError(
-            f"skill {branch.skill!r} has no draft; list_skills with its name lists what there is, and so does "
-            f"`skillopt log {branch.skill}`"
+            f"skill {branch.skill!r} has no draft; `skillopt log {branch.skill}` (list_skills in MCP) lists what it has"
         )
     return tip
 
@@ -144,10 +143,12 @@ class _Compared:
 
 
 def compare_versions(selection: Selection, before: str | None, after: str | None) -> _Compared:
-    """Read two versions of a skill; from the first text, or to the newest version, where None."""
+    """Read two versions of a skill; from the first text, or to the newest version, where None, else of the draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     branch = open_draft(project.root, repository, target)
+    if before is None and branch.tip and not repository.versions(target.name):
+        before = DRAFT
     if before == DRAFT and after is None:
         draft = repository.commit(resolve_version(branch, DRAFT))
         before, after = draft.parent, draft.sha

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.errors import EditError, UsageError
+from skillopt.errors import EditError, UsageError, describe_mistake
 from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Pairs, Verdict
@@ -149,9 +149,14 @@ def parse_proposal(path: Path) -> EditsProposal:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {place or 'the proposal'}: {first['msg']}; see `skillopt propose --help`") from error
+        raise UsageError(
+            f"{path}: {place or 'the proposal'}: {describe_mistake(first)}; see `skillopt propose --help`"
+        ) from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: expected a JSON file with edits: {error}") from error
+        found = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"{path}: expected a JSON file with edits, found: {found}; see `skillopt propose -h`"
+        ) from error
 
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:

@@ -114,7 +114,7 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
         problem = "" if prospect.can_show else prospect.words
     if problem:
         trouble = missing_access(settings, suite, trains=True)
-        raise UsageError(f"{trouble}; and {problem}" if trouble else problem)
+        raise UsageError(f"{trouble}. Also: {problem}" if trouble else problem)
     return prospect
 
 
@@ -122,15 +122,15 @@ def _shown(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
     count, val = count_noun(sum(map(suite.units, Split)), "task"), settled.units(Split.VAL)
     if not _can_learn(settled):
-        return _nothing(f"{count} cannot both teach and judge, so nothing could be shown", suite, settings)
+        return _nothing(f"{count} cannot be split into training and validation", suite, settings)
     if settings.gate is GateRule.STRICT:
-        words = f"gate `strict` accepts any higher mean on {val} val tasks, and shows of none that it is better"
+        words = f"gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
         return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
     judging = _judging(settled, settings)
     proven, here = judging.least("proven"), judging.least("here")
     if here is None:
-        cap = f" and max_rollouts of {settings.max_rollouts}" if settings.max_rollouts else ""
-        return _nothing(f"{count}{cap}: no gain could be shown, however large (simulated)", suite, settings)
+        cap = f" with max_rollouts {settings.max_rollouts}" if settings.max_rollouts else ""
+        return _nothing(f"{count}{cap} cannot detect any gain, however large (simulated)", suite, settings)
     return Prospect(can_show=True, least_proven=proven, least_here=here, words=_words(settled, judging, proven, here))
 
 
@@ -139,7 +139,7 @@ def _can_learn(settled: Suite) -> bool:
 
 
 def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
-    words = f"{problem}; {_what_would_do(suite, settings)} would do"
+    words = f"{problem}; {_what_would_do(suite, settings)}"
     return Prospect(can_show=False, least_proven=None, least_here=None, words=words)
 
 
@@ -156,32 +156,31 @@ def _judging(suite: Suite, settings: Settings) -> _Judging:
 def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
     val = suite.units(Split.VAL)
     share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
-    judges = f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
-    gain = f"a gain of {here:.0%} of {'what is scored' if judging.partial else 'tasks'}"
+    judges = f"{share} tasks, 2-fold cross-validation" if suite.folds else f"{share} val tasks"
+    unit = "points of score" if judging.partial else "points"
+    gains = f"+{100 * here:.0f} {unit} on these tasks, "
     if proven is not None and proven <= here:
-        found = f"{gain} is `proven` in half of the runs"
-    else:
-        more = "none is `proven`" if proven is None else f"one of {proven:.0%} is `proven`"
-        found = f"{gain} is `proven here` in half of the runs, {more}"
+        gains, here = "", proven
+    new = "no gain on new tasks" if proven is None else f"+{100 * proven:.0f}{'' if gains else f' {unit}'} on new tasks"
     alike = judging.tasks < _COUNTED_ONCE
-    last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
-    return f"{judges}: {found} (simulated){last}"
+    last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if alike else ""
+    return f"{judges}. Detectable with 50% power (simulated): {gains}{new}{last}"
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
     free = settings.model_copy(update={"max_rollouts": None})
     if _can_show(suite, free):
-        return f"max_rollouts of {rollouts_needed(suite, settings)}"
+        return f"raise max_rollouts to {rollouts_needed(suite, settings)}"
     like = suite.splits[0][1]
     for count in range(2, _MOST_TASKS + 1):
         tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]
         enough = plan_splits(tasks).suite("more tasks", tasks)
         if _can_show(enough, free):
             break
-    words = f"{count} tasks without given splits"
+    words = f"write at least {count} tasks, without splits of your own"
     if _can_show(enough, settings):
         return words
-    return f"{words} and max_rollouts of {rollouts_needed(enough, settings)}"
+    return f"{words}, and raise max_rollouts to {rollouts_needed(enough, settings)}"
 
 
 def rollouts_needed(suite: Suite, settings: Settings) -> int:

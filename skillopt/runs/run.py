@@ -15,7 +15,7 @@ from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
-from skillopt.gate.grades import GRADE, UNGRADED, Against, Grade, Grading, grade_words
+from skillopt.gate.grades import GRADE, Against, Grade, Grading, grade_words
 from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
 from skillopt.loop.draft import find_held
 from skillopt.loop.events import (
@@ -122,7 +122,9 @@ class RecordedRun(Recording):
             self._watch.notice(f"the draft was not published: {error}")
             return
         if self.draft is not None:
-            self._watch.notice(self.draft.note or f"the draft is on branch {self.draft.branch}, {UNGRADED}")
+            self._watch.notice(
+                self.draft.note or f"the draft so far is on branch {self.draft.branch}, ungraded; the run continues it"
+            )
 
     def _commit(self, event: VersionAccepted, at: str) -> None:
         """Commit an accepted version, and before the first one the text it started from if git lacks it."""
@@ -171,7 +173,7 @@ def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
     if grading is not None and grading.grade is Grade.WORSE:
         return f"it is {grade_words(grading)}"
     if grading is not None and accepted and (grading.probability or 0.0) < _LEAST_LEFTOVER:
-        return f"after an accepted version it takes {_LEAST_LEFTOVER:.0%}, and it is {grade_words(grading)}"
+        return f"left over after a version, and less than {_LEAST_LEFTOVER:.0%} likely better ({grade_words(grading)})"
     return ""
 
 
@@ -193,11 +195,11 @@ def became_version(branch: DraftBranch) -> bool:
 
 
 def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
-    """Say why a draft cannot become a version, empty when it can: its figures are about other texts."""
+    """Return why a draft cannot become a version, empty when it can: its figures are about other texts."""
     if not branch.is_ours(draft.sha):
         return (
-            f"expected {branch.name} as training wrote it, found a commit of people there ({draft.sha[:10]}), which "
-            "nothing has measured; merge it by hand, or measure it with `skillopt gate` first"
+            f"expected {branch.name} as training wrote it, found a person's commit ({draft.sha[:10]}) that was never "
+            "measured; merge it by hand, or measure it first with `skillopt gate`"
         )
     tip = repository.branch_tip(target.name)
     now = target.skill().digest if tip is None else _digest(branch, tip)
@@ -205,11 +207,11 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
     measured = start.parent if is_upstream(start) else draft.parent
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
     if now == _digest(branch, draft.sha):
-        return f"{place} has the text of the draft already; there is nothing to take"
+        return f"{place} already has the text of the draft; there is nothing to take"
     if now != _digest(branch, measured):
         return (
-            f"the draft was measured against {measured[:10]}, and {place} has another text by now; train from "
-            f"there with `skillopt optimize {target.name}`, or look at it with `skillopt diff {target.name} draft`"
+            f"the draft was measured against {measured[:10]}, and {place} has changed since; train again with "
+            f"`skillopt optimize {target.name}`, or review it with `skillopt diff {target.name} draft`"
         )
     return ""
 
@@ -329,14 +331,14 @@ def _result(verdict: Verdict, record: RunRecord) -> str:
     compared = compared_words(verdict, place, metric)
     result = (
         f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
-        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
+        f"{len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
     )
     if verdict.targets:
         result += f" Tasks passed by target: {'; '.join(map(str, verdict.targets))}."
     if not place:
         return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
     if expected := expectation(verdict.after, verdict.expected, metric):
-        result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
+        result += f" A text selected for its score tends to look better than it is: {expected} when measured again."
     return result
 
 
@@ -357,7 +359,7 @@ def _paragraph(edit: Edit) -> str:
     old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    named = f". No task cited shows {disarm(escape_terminal(', '.join(edit.ungrounded)))}" if edit.ungrounded else ""
+    named = f". No cited task shows {disarm(escape_terminal(', '.join(edit.ungrounded)))}" if edit.ungrounded else ""
     reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}{named}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 

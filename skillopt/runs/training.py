@@ -23,6 +23,7 @@ from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
 from skillopt.skills.trained_files import SkillPlace
+from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.targets.handoff import HandoffFolder
@@ -30,7 +31,7 @@ from skillopt.targets.handoff import HandoffFolder
 __all__ = ["Optimized", "optimize"]
 
 _BY_HAND: Final = "handoff"
-_KEPT: Final = "the branch of its versions begins with a commit of it"
+_KEPT: Final = "the branch of versions starts with a commit of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Optimized:
     draft_headline: Headline | None = None
     why_nothing: str = ""
     memory_warning: str = ""
+    capped: bool = False
 
 
 def optimize(
@@ -65,11 +67,14 @@ def optimize(
     prospect = expect_prospect(plan.suite, plan.target.settings)  # refuses before anything is written
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        observer.notice(prospect.words)
         record, resumed = begin_run(plan, ledger, start)
+        observer.notice(f"continuing run {record.id}" if resumed else prospect.words)
+        for finding in validate(plan.target.skill()):
+            if finding.severity is Severity.ERROR:
+                observer.notice(str(finding))
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             place = SkillPlace.parse(plan.skill_path).words
-            observer.notice(f"{place} is trained as it lies there, though git has another text; {_KEPT}")
+            observer.notice(f"training the uncommitted text of {place}; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
@@ -100,6 +105,7 @@ def optimize(
         waiting,
         why_nothing(done.events),
         memory.warning(done.headline or waiting) if memory else "",
+        any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
     )
 
 

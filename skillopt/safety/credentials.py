@@ -108,7 +108,7 @@ def _key_end(text: str, start: int) -> int:
 
 
 def _looks_random(value: str) -> bool:
-    """Tell a random value from words, a path, a date or a placeholder."""
+    """Distinguish random values from words, paths, dates and placeholders."""
     if not any(len(part) >= _SHORTEST_RANDOM and _MIXED.match(part) for part in re.split(r"[-_./+]", value)):
         return False
     counts = Counter(value).values()

@@ -69,7 +69,7 @@ def sandbox_warning(choice: SandboxChoice) -> str:
 
 
 def unboxed_checks(choice: SandboxChoice) -> str:
-    """Say in one line that the programs of verifiers run without a sandbox, and what that means; else empty."""
+    """Return in one line that the programs of verifiers run without a sandbox, and what that means; else empty."""
     if choice != "none" and not _trouble():
         return ""
     why = "sandbox=none" if choice == "none" else _trouble()

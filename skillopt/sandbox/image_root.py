@@ -55,7 +55,7 @@ class ImageRoot:
 
     @property
     def start(self) -> str:
-        """Give the folder in which programs start, as this machine names it."""
+        """Return the folder in which programs start, as this machine names it."""
         return str(Path(self.folder, self.environment.workdir.lstrip("/")))
 
     def run(
@@ -86,7 +86,7 @@ class ImageRoot:
             return run_process(wrapped, self.folder, {"HOME": home.path}, seconds, limits=limits)
 
     def programs(self) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Give the folders that its programs are in, and the variables that they get."""
+        """Return the folders that its programs are in, and the variables that they get."""
         own = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))
         venv = provide_packages(self.environment.packages, self.environment.python)
         fixed = {"HOME": "/root", "TMPDIR": "/tmp", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # noqa: S108 - the root's own

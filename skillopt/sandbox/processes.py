@@ -49,7 +49,7 @@ class ProcessResult:
 
 
 def shell_problem(path: str, text: str) -> str:
-    """Say why its shell cannot parse a script, which is not run; empty where it can, or for another kind of file."""
+    """Return why its shell cannot parse a script, which is not run; empty where it can, or for another kind of file."""
     first, kind = _SHELL.match(text), path.rpartition(".")[2]
     shell = first["name"] if first else kind if kind in ("sh", "bash") else ""
     if not shell or shutil.which(shell) is None:

@@ -104,7 +104,7 @@ class Library:
     @property
     def report(self) -> LibraryReport:
         """The figures, before anything is run."""
-        listings, more = self.listings, (f"nothing was run; {self.words}",) if self.plans else ()
+        listings, more = self.listings, (f"Dry run: nothing was executed. {self.words}",) if self.plans else ()
         return LibraryReport(listings, listings, (), (*self.notes, *more))
 
     @property

@@ -153,7 +153,7 @@ def _show_whole(client: ListingClient, texts: Mapping[ListedSkill, str]) -> dict
 
 
 def _show_shared(client: ListingClient, texts: Mapping[ListedSkill, str]) -> dict[ListedSkill, int]:
-    """Give each description one more character in turn, until the budget is spent or all are shown."""
+    """Return each description one more character in turn, until the budget is spent or all are shown."""
     cost = {one: _entry(client, one, "") for one in texts}
     left, shown = client.budget - client.fixed - sum(cost.values()), dict.fromkeys(texts, 0)
     going = [one for one, text in texts.items() if text]

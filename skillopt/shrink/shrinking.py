@@ -105,7 +105,7 @@ class Shrinking:
         self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, how: Shortening
     ) -> None:
         self.skill, self.tasks, self.settings, self.how = skill, tasks, settings, how
-        self.runner = CappedRunner(runner, settings, 0, self.texts * len(tasks), place="the search")
+        self.runner = CappedRunner(runner, settings, 0, self.texts * len(tasks))
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)

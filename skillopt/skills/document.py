@@ -74,7 +74,7 @@ class Region:
 
     @property
     def closed(self) -> bool:
-        """Tell whether it has an end marker; without one it reaches to the end of the text."""
+        """Return whether it has an end marker; without one it reaches to the end of the text."""
         return self.inner[1] < self.end
 
 
@@ -93,12 +93,12 @@ class SkillDocument:
         return cls(source.decode("utf-8", "surrogateescape"))
 
     def render(self) -> bytes:
-        """Give back the bytes of the file."""
+        """Return the bytes of the file."""
         return self.text.encode("utf-8", "surrogateescape")
 
     @property
     def place(self) -> SkillPlace:
-        """Say which of the files in its folder it has."""
+        """Return which of the files in its folder it has."""
         return SkillPlace(".", self.trained)
 
     @cached_property
@@ -140,13 +140,13 @@ class SkillDocument:
 
     @property
     def frontmatter(self) -> str | None:
-        """Give the YAML between the fences, or None when there is no closed frontmatter."""
+        """YAML frontmatter, or None if the block is not closed."""
         span = self._frontmatter
         return None if span is None else self.text[span[0] : span[1]]
 
     @property
     def body_start(self) -> int:
-        """Give the offset at which the body starts."""
+        """Return the offset at which the body starts."""
         span = self._frontmatter
         if span is not None:
             return span[2]
@@ -154,17 +154,17 @@ class SkillDocument:
 
     @property
     def body(self) -> str:
-        """Give the Markdown after the frontmatter; edits touch only this."""
+        """Return the Markdown after the frontmatter; edits touch only this."""
         return self.text[self.body_start :]
 
     @property
     def newline(self) -> str:
-        """Give CRLF when most lines end in it, else LF."""
+        """Return CRLF when most lines end in it, else LF."""
         crlf = self.text.count("\r\n")
         return "\r\n" if crlf * 2 > self.text.count("\n") else "\n"
 
     def line_of(self, offset: int) -> int:
-        """Give the 1-based line on which an offset lies."""
+        """Return the 1-based line on which an offset lies."""
         return bisect_right(self.line_starts, offset, 0, len(self.line_starts) - 1) or 1
 
     @cached_property
@@ -216,7 +216,7 @@ class SkillDocument:
         return tuple(sorted(regions, key=lambda region: region.start))
 
     def region(self, name: str) -> str:
-        """Give the text inside a protected region, or an empty string when there is none."""
+        """Return the text inside a protected region, or an empty string when there is none."""
         return next((self.text[slice(*region.inner)].strip() for region in self.regions if region.name == name), "")
 
     def with_region(self, name: str, content: str) -> "SkillDocument":
@@ -259,7 +259,7 @@ class SkillDocument:
         return tuple(found)
 
     def continues_list(self, offset: int) -> bool:
-        """Tell whether an offset at the end of a line lies in a list that goes on after it."""
+        """Return whether an offset at the end of a line lies in a list that goes on after it."""
         line = bisect_right(self._body_lines, offset) - 1
         lists = (token.map for token in self._tokens if token.type in _LISTS and token.map is not None)
         ends = [last for first, last in lists if first <= line < last]
@@ -285,7 +285,7 @@ class SkillDocument:
         return last >= 0 and start < self._protected[last][1]
 
     def body_line(self, number: int) -> int:
-        """Give the offset of a 0-based body line, the end of the text for one past the last."""
+        """Return the offset of a 0-based body line, the end of the text for one past the last."""
         return self._body_lines[number] if number < len(self._body_lines) else len(self.text)
 
     def _headings(self) -> Iterator[tuple[str, int, int, int]]:
@@ -333,7 +333,7 @@ class Skill:
 
     @property
     def text(self) -> str:
-        """Give the whole text that is trained: SKILL.md, or all files that are, joined."""
+        """Return the whole text that is trained: SKILL.md, or all files that are, joined."""
         return self.document.text
 
     @cached_property
@@ -350,5 +350,5 @@ class Skill:
         return digest_of(first, *(part for file in rest for part in (file.path, file.content)))
 
     def with_document(self, document: SkillDocument) -> "Skill":
-        """Give the same skill with another text; which of its files are trained stays as it is."""
+        """Return the same skill with another text; which of its files are trained stays as it is."""
         return replace(self, document=replace(document, trained=self.document.trained))

@@ -285,7 +285,7 @@ def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKI
 
 @lru_cache(maxsize=1024)
 def _difference(text: str, start: int, end: int, new: str, path: str) -> tuple[int, str]:
-    """Give the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
+    """Return the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
     alone = SkillDocument(text[:start] + new + text[end:])
     return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone, path)
 

@@ -66,7 +66,7 @@ class TriggerBasis:
 
 
 def begin_look(root: Path, skill: str, training: str, requests: Collection[str]) -> int:
-    """Note that a training begins, once; give how many others began before it."""
+    """Register a training once; return its ordinal."""
     known = [look.id for look in read_looks(root, skill)]
     if training not in known:
         _append(root, _LOOKS, skill, [{"id": training, "requests": sorted(requests)}])

@@ -85,7 +85,7 @@ def _elsewhere(executor: ExecutorChoice, task: Task) -> str:
 
 
 def brings_command(task: Task) -> bool:
-    """Tell whether a check of a task runs a command."""
+    """Return whether a check of a task runs a command."""
     return any(part.kind == "command" for part in task.verifier.parts)
 
 
@@ -107,7 +107,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _without_tasks(reading: Reading) -> str:
-    """Say why no task can be run: the first reason, and how many more there are."""
+    """Return why no task can be run: the first reason, and how many more there are."""
     if reading.skipped:
         more = f" ({len(reading.skipped) - 1} more)" if len(reading.skipped) > 1 else ""
         return f"{reading.skipped[0]}{more}"

@@ -51,7 +51,7 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
     try:
         before = tomllib.loads(text)
     except ValueError as error:
-        raise SettingsError(f"{path}: not readable as TOML: {error}") from error
+        raise SettingsError(f"{path}: expected TOML, found: {error}; correct the line") from error
     try:
         as_wanted = _holds(tomllib.loads(added), before)
     except ValueError:

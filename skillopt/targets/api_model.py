@@ -75,10 +75,11 @@ def api_failure(error: Exception) -> ProviderError:
     """Turn an SDK's exception into a ProviderError: kind, the provider's words, the wait it asked for."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        words = shorten_reason(_words(error))
-        kind = failure_kind_of_status(status, words)
+        code, words = _words(error)
+        kind = failure_kind_of_status(status, shorten_reason(f"{code}: {words}"))
         headers = getattr(getattr(error, "response", None), "headers", {})
-        return ProviderError(kind, f"{kind}: HTTP {status}: {words}", retry_after_seconds(headers))
+        said = f"{kind}: HTTP {status}: {shorten_reason(words)}"
+        return ProviderError(kind, said, retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
     details = ": ".join(filter(None, (_address(error), shorten_reason(str(error.__cause__ or "")))))
@@ -119,11 +120,10 @@ def _address(error: Exception) -> str:
     return netloc.decode("ascii", "replace") if isinstance(netloc, bytes) else ""
 
 
-def _words(error: Exception) -> str:
-    """Find the provider's own sentence in the body of its answer."""
+def _words(error: Exception) -> tuple[str, str]:
+    """Find the provider's code and its own sentence in the body of its answer."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(inner, dict) and inner.get("message"):
-        kind = inner.get("code") or inner.get("type") or ""
-        return f"{kind}: {inner['message']}" if kind else str(inner["message"])
-    return str(inner) if inner else str(error)
+        return str(inner.get("code") or inner.get("type") or ""), str(inner["message"])
+    return "", str(inner) if inner else str(error)

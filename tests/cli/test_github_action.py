@@ -179,7 +179,7 @@ def test_an_input_that_is_wrong_is_named_with_its_reason(tmp_path: Path) -> None
     done = gate(pull_request(tmp_path, project), max_usd="$5", comment="false")
     assert (done.code, done.outputs["verdict"]) == (2, "error")
     (told,) = [line for line in done.log.splitlines() if line.startswith("::error")]
-    assert told.startswith("::error title=skillopt::Invalid value for '--max-usd': Input should be a valid number")
+    assert told.startswith("::error title=skillopt::Invalid value for '--max-usd': expected a number, found '$5'")
     assert "## Skill gate: not run" in done.summary
 
 

@@ -41,7 +41,7 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     assert passed.split(" → ")[1].split()[0] == f"{view['headline']['passed_after']:g}"
 
     # The version's own gate, whose tasks may be others: console, commit, log, show, reports, server and chart.
-    (gate,) = re.findall(rf"gate, .*?: {GATED.pattern}.*: accept\b", ended.stderr)
+    (gate,) = re.findall(rf"gate \(.*?: {GATED.pattern}.*: accept\b", ended.stderr)
     commit = view["versions"][1]["commit"]
     trailers = dict(
         line.split(": ", 1) for line in git(folder, "log", "-1", "--format=%(trailers)", commit).splitlines()

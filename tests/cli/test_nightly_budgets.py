@@ -26,7 +26,7 @@ class TestBudgets:
             if row["training"] == "finished":
                 break
             assert (row["training"], forge.pulls) == ("stopped", {})
-            assert "all 30 rollouts that it may begin are used up" in row["reason"]
+            assert "all 30 rollouts of the cap are used" in row["reason"]
         assert sum(begun) == whole
         assert row["cause"].startswith("its last run ended early")
         assert row["offer"]["action"] == "opened"
@@ -35,7 +35,7 @@ class TestBudgets:
         nights = make_nights(tmp_path)
         row = nights.run("--max-rollouts", "1")["rows"]
         assert (row["training"], row["rollouts"], row["versions"]) == ("stopped", 1, 0)
-        assert "before anything was measured: all 1 rollouts that it may begin are used up" in row["reason"]
+        assert "before anything was measured: all 1 rollouts of the cap are used" in row["reason"]
         assert row["run"]
         row = nights.run("--set", "max_tokens=50", expect=3)["rows"]
         assert (row["training"], "raise max_tokens" in row["reason"]) == ("failed", True)

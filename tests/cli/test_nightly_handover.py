@@ -38,7 +38,7 @@ def test_a_state_without_skills_is_a_mistake_and_no_quiet_night(nights: Nights, 
     left = json.loads(state.read_text())
     state.write_text(json.dumps({**left, "skills": []}))
     code, said = train(nights, state, tmp_path / "out")
-    assert (code, "skills: " in said, "at least 1 item" in said) == (2, True, True), said
+    assert (code, "skills: " in said, "expected a list of 1 or more" in said) == (2, True, True), said
 
 
 def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_says_so(

@@ -84,7 +84,7 @@ def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
     said = skillopt(folder, "optimize", "rows").stdout
-    assert "the draft was not published: it is worse: +0.18" in said
+    assert "draft not published: it is worse: +0.18" in said
     assert "next: skillopt report " in said
 
 
@@ -92,7 +92,7 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     script(monkeypatch, changed(EMAIL), ends=KeyboardInterrupt())
     ended = skillopt(folder, "optimize", "rows")
     assert ended.returncode == 130
-    assert "the draft is on branch skillopt-draft/rows, unproven: its run ended before it was graded" in ended.stderr
+    assert "the draft so far is on branch skillopt-draft/rows, ungraded; the run continues it" in ended.stderr
     assert "run the same command to continue" in ended.stderr
     assert "draft unproven: its run ended before it was graded" in skillopt(folder, "status").stdout
 

@@ -66,7 +66,7 @@ def test_a_search_that_a_cap_ends_is_paid_for_once(tmp_path: Path) -> None:
     root = project(tmp_path)
     capped = as_json(root, "shrink", "rows", "--max-rollouts", "96")
     assert not capped["version"]
-    assert "the cap leaves" in capped["reason"]
+    assert "of max_rollouts 96 are used" in capped["reason"]
     whole = as_json(root, "shrink", "rows")
     assert whole["paid_rollouts"] == whole["rollouts"] - capped["paid_rollouts"]
 
@@ -82,8 +82,8 @@ def test_a_dry_run_says_what_can_be_shown_and_runs_nothing(tmp_path: Path) -> No
 def test_text_that_no_task_exercises_stays_and_is_listed_until_it_is_dropped(tmp_path: Path) -> None:
     root = project(tmp_path, more=RELEASES)
     said = skillopt(root, "shrink", "rows", "--unexercised").stdout
-    assert "1 kept that no task exercises" in said
-    assert "Tag each publication after a colleague agreed.  no task exercises it" in said
+    assert "1 kept because no task covers them" in said
+    assert "Tag each publication after a colleague agreed.  no task covers it" in said
     assert "Tagging" in text_of(root)
     skillopt(root, "shrink", "rows", "--drop-unexercised", "--start", "worktree")
     assert "Tagging" not in text_of(root)

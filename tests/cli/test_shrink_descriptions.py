@@ -53,7 +53,7 @@ def test_a_dry_run_says_what_each_client_lists_and_runs_nothing(library: Path) -
     assert "lists descriptions in the order of names while 8,000 characters (1% of the context) have room" in text
     assert "Codex 0.169.0, context of 272,000: shortens all descriptions alike, as far as 5,440 tokens" in text
     assert "figures only for 9 skills without a trigger set; how to write one: skillopt docs triggers" in text
-    assert "nothing was run; 1 description can be tried, with at most " in text
+    assert "nothing was executed. 1 description can be tried, with at most " in text
 
 
 def test_a_shorter_description_is_a_commit_on_the_branch_of_descriptions_and_the_listing_has_it(library: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_library_that_fits_is_left_alone_unless_a_skill_is_named_and_a_cap_end
     assert (outside.returncode, "git repository" in outside.stderr) == (2, True), outside.stderr
     commit(tmp_path)
     capped = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims", "--max-rollouts", "5")
-    assert (capped.returncode, "all 5 rollouts that it may begin are used up" in capped.stderr) == (3, True)
+    assert (capped.returncode, "all 5 rollouts of the cap are used" in capped.stderr) == (3, True)
 
 
 def test_what_is_wrong_is_said_before_anything_runs(library: Path) -> None:

@@ -58,9 +58,9 @@ def test_a_version_that_lowers_a_protected_sibling_is_refused_and_the_report_say
     result = json.loads(ended.stdout)
     measured = events(folder, result["run"], "SiblingMeasured")
     assert any(one["fell"] for one in measured)
-    assert "sibling keep falls with it beside" in ended.stderr
+    assert "regression of sibling keep" in ended.stderr
     said = skillopt(folder, "report", result["run"], "-f", "markdown").stdout
-    assert "sibling keep falls with it beside" in said
+    assert "regression of sibling keep" in said
     for one in git(folder, "log", "--format=%B", "--all").splitlines():
         assert "addresses" not in one or "lower case" not in one
 
@@ -69,9 +69,9 @@ def test_a_version_that_disturbs_no_sibling_says_so_in_its_commit_and_its_report
     folder = protected(tmp_path / "project", lower=True)
     result = train(folder, *FAST)
     body = git(folder, "log", "-1", "--format=%B", "skillopt/rows")
-    assert "Sibling: sibling keep is not shown to fall: 0 of 8 → 8 of 8 tasks passed" in body
+    assert "Sibling: no regression of sibling keep shown: 0 of 8 → 8 of 8 tasks passed" in body
     said = skillopt(folder, "report", result["run"], "-f", "markdown").stdout
-    assert "sibling keep is not shown to fall" in said
+    assert "no regression of sibling keep shown" in said
 
 
 def test_a_sibling_that_is_not_there_is_refused_before_anything_is_run(tmp_path: Path) -> None:

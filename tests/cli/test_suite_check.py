@@ -58,7 +58,7 @@ def test_nothing_is_spent_without_run_and_what_is_not_recorded_is_said(tmp_path:
         "no task has runs enough to say how it goes: run `skillopt evaluate rows --repeats 3`",
         "no leak between tasks was found",
     ]
-    assert "what it can show: 8 val tasks" in ended.stdout
+    assert "power: 8 val tasks" in ended.stdout
 
 
 def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: Path) -> None:

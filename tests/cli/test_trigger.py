@@ -25,7 +25,7 @@ def test_recall_false_triggers_and_what_was_loaded_are_shown_with_places(sibling
     ended = skillopt(siblings, "trigger", "expense-claims", "--siblings", "--repeats", "1")
     assert ended.returncode == 0
     assert ended.stdout.startswith(
-        "1 of 14 (7%, 95% interval 1% to 31%) requests that should load expense-claims did\n"
+        "1 of 14 (7%, 95% interval 1% to 31%) requests that should load expense-claims did (recall)\n"
         "0 of 16 (0%, 95% interval 0% to 19%) requests that should not load it did\n"
         "beside 2 other skills, 1 run each; demo-1 seed=0\n"
     )

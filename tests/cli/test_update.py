@@ -70,7 +70,7 @@ def test_edits_move_on_from_one_upstream_to_the_next_and_no_text_is_left_of_what
 def test_a_dry_run_runs_nothing(learned: Path) -> None:
     ended = skillopt(learned, "update", "rows", "--onto", upstream(learned), "--dry-run")
     assert [line.split()[2:] for line in ended.stdout.splitlines()[1:4:2]] == [["applied"], ["applied"]]
-    assert "nothing was run" in ended.stdout
+    assert "nothing was executed" in ended.stdout
     assert "recorded: 0 rollouts" in skillopt(learned, "status").stdout
 
 
@@ -82,7 +82,7 @@ def test_with_few_tasks_it_is_a_draft_that_a_person_can_take(tmp_path: Path) -> 
     assert "draft on branch skillopt-draft/rows: not shown to lose nothing: " in ended.stdout
     said = " ".join(git(folder, "log", "-1", "--format=%b", "skillopt-draft/rows").split())
     assert "too few tasks for a verdict; new upstream → this text: " in said
-    assert ", 0 newly run" in skillopt(folder, "update", "rows", "--onto", upstream(folder)).stdout
+    assert "(0 new, " in skillopt(folder, "update", "rows", "--onto", upstream(folder)).stdout
     assert skillopt(folder, "take", "rows").returncode == 0
     assert git(folder, "log", "--format=%s", "main..skillopt/rows").splitlines() == [
         "rows: take the draft, new upstream, add 3 rules",
@@ -113,7 +113,7 @@ def test_lines_that_people_wrote_on_the_branch_are_never_dropped_without_a_word(
     git(learned, "switch", "--quiet", "main")
     said = skillopt(learned, "update", "rows", "--onto", upstream(learned)).stdout
     assert "By hand: merge it by hand" in said
-    assert "what people changed is not carried over\nasked" in said
+    assert "what people changed is not carried over\nused" in said
     assert "draft on branch skillopt-draft/rows" in said
 
 

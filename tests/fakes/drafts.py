@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.98, 9, 3, 0, ("t1",), (), 0)
-ENDED = RunEnded("nothing is left to learn", 0, 40, 4)
+ENDED = RunEnded("all train tasks pass", 0, 40, 4)
 
 
 class KilledError(BaseException):

@@ -46,10 +46,10 @@ def test_what_fits_is_read() -> None:
         ({"name": "rows", "q": 1}, "there is no argument 'q', its arguments are name, lines, max_usd"),
         ({}, "expected 'name' (Whose), found none"),
         ({"name": 7}, "expected 'name' to be a text, found 7"),
-        ({"name": "r" * 9}, "expected 'name' to have at most 8 characters, found 'rrrrrrrrr'"),
+        ({"name": "r" * 9}, "expected 'name' to be a text of at most 8 characters, found 'rrrrrrrrr'"),
         (
             {"name": "rows", "max_usd": 0},
-            "expected 'max_usd' to be greater than 0, found 0; leave it out for no cap beside the project's",
+            "expected 'max_usd' to be a number above 0, found 0; leave it out for no cap beside the project's",
         ),
         ({"name": "rows", "max_usd": "$5"}, "expected 'max_usd' to be a number, found '$5'"),
         ({"name": "rows", "lines": "a"}, "expected 'lines' to be a list, found 'a'"),

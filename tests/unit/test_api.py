@@ -164,7 +164,7 @@ def test_a_cap_in_dollars_holds_and_the_result_says_so() -> None:
     result = train(target, settings=FAST.model_copy(update={"max_usd": 0.6}))
     assert result.usage["target"].usd == pytest.approx(len(target.requests) * 0.01)
     assert 0.24 < len(target.requests) * 0.01 <= 0.6
-    assert result.reason.startswith("max_usd is 0.6: ")
+    assert " of max_usd 0.6 are used" in result.reason
     assert result.skill == SKILL
 
 

@@ -45,7 +45,7 @@ def test_a_table_of_a_skill_wins_over_the_top_level_and_loses_to_the_environment
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("seed = ", "skillopt.toml: not readable as TOML"),
+        ("seed = ", "skillopt.toml: expected TOML, found: "),
         ("skills = 3", r"expected \[skills.NAME\] tables"),
         ("sede = 3", "skillopt.toml: unknown setting 'sede'; did you mean 'seed'?"),
         ("[skills.rows]\nepoch = 3", r"skillopt.toml \[skills.rows\]: unknown setting 'epoch'"),

@@ -1,5 +1,7 @@
 """Progress goes to stderr: plain lines where there is no terminal."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillopt.commands.progress import ProgressObserver
@@ -30,7 +32,7 @@ def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdou
         observer.activity(Activity("rollouts", 60, 60, 60, 0.5))
     out, err = capsys.readouterr()
     assert out == ""
-    assert "baseline: 0.9 of 9 val tasks passed (score 0.33); the least gain" in err
+    assert "baseline: 0.9 of 9 val tasks passed (score 0.33); smallest provable gain" in err
     assert "s1e1" not in err
     assert "\x1b" not in err
 
@@ -45,15 +47,29 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
             EditScreened(1, edits[1], 1, 1, 0, kept=False, reason="nothing fails without it"),
             StepFailed(1, "reflection", "no edit was left to try"),
             TrainMeasured(2, passing),
-            RunEnded("nothing is left to learn", 0, 9, 2),
+            RunEnded("all train tasks pass", 0, 9, 2),
             TasksSetAside((("no edit was proposed for it", ("b",)),), 2),
         ):
             observer.event(event)
     first, second, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("step 1: 1 of 4 train tasks pass")
-    assert "; 2 edits tried on 2 failing tasks, of which 1 then passed; ablation removed 1 edit; " in first
+    assert first.startswith("step 1: 1 of 4 train tasks pass. ")
+    assert (
+        "Proposed 2 edits; patch tests fixed 1 of 2 tasks. Ablation kept 0 and dropped 1. Reflection: no edit was left"
+        in first
+    )
     assert second == "step 2: 2 of 2 train tasks pass"
     assert last == "1 of 2 tasks still fails: b (no edit was proposed for it)"
+
+
+def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = StepFailed(1, "reflection", "no edit was left to try")
+    begun = (TrainMeasured(1, Tally(0.5, 0.25, 4, 0)), failed, TrainMeasured(2, Tally(0.5, 0.5, 4, 0)))
+    with ProgressObserver() as observer:
+        observer.replays(len(begun))
+        for event in (*begun, replace(failed, step=2)):
+            observer.event(event)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("step 2: 2 of 4 train tasks pass. Reflection: no edit was left to try")
 
 
 def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,4 +135,4 @@ def test_rollouts_that_a_command_begins_are_capped_however_many_begin_at_once() 
     with ThreadPoolExecutor(16) as pool:
         outcomes = list(pool.map(run, range(100)))
     assert outcomes.count("begun") == len(target.requests) == meter.rollouts == 7
-    assert set(outcomes) == {"begun", "all 7 rollouts that it may begin are used up; what was measured is kept"}
+    assert set(outcomes) == {"begun", "all 7 rollouts of the cap are used; results so far are kept"}

@@ -41,7 +41,7 @@ def test_one_task_to_learn_from_and_one_to_judge_by_end_in_a_graded_draft(sizes:
     events, last, runner = ended([("alpha",)], sizes=sizes)
     assert not accepted(events)
     assert [event for event in events if isinstance(event, DraftGraded)]
-    assert last.reason == "nothing is left to learn"
+    assert last.reason == "all train tasks pass"
     assert len(runner.requests) <= 40
 
 

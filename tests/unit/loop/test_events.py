@@ -91,29 +91,30 @@ def test_every_kind_of_event_is_tried() -> None:
         (RunStarted("rows", "d", "tables", "s", 8), "rows on suite tables: at most 8 steps"),
         (RunStarted("rows", "d", "tables", "s", 0), "rows on suite tables"),
         (TrainMeasured(2, Tally(0.7, 0.25, 8, 1)), "step 2: 2 of 8 train tasks pass"),
+        (TrainMeasured(2, Tally(0.7, 0.25, 8, 1), 1), "step 2 (fold 1): 2 of 8 train tasks pass"),
         (
             PatchTested(1, (EDIT, EDIT), ("a", "b", "c"), ("a", "c"), ("a",)),
-            "step 1: tried 2 edits together on 3 failing tasks: 1 pass, 2 pass or fail otherwise",
+            "step 1: patch test of 2 edits on 3 failing tasks: 1 fixed, 2 improved or fixed",
         ),
         (
             EditScreened(1, EDIT, 2, 2, 2, kept=True, reason="left out 2 times: tasks fail without it"),
             f"step 1: kept {NAMED}: left out 2 times: tasks fail without it (2 of 2 runs)",
         ),
         (EditRefused(1, EDIT, "it adds\na link"), f"step 1: left out {NAMED}: it adds a link"),
-        (DraftChanged(4, "text", CHANGES), "step 4: 1 edit in the draft"),
-        (DraftChanged(4, "text", NAMING), "step 4: 1 edit in the draft; no task cited shows '9,000'"),
-        (DraftChanged(4, "text", ()), "step 4: no edit waits any more"),
+        (DraftChanged(4, "text", CHANGES), "step 4: draft: 1 edit"),
+        (DraftChanged(4, "text", NAMING), "step 4: draft: 1 edit; no cited task shows '9,000'"),
+        (DraftChanged(4, "text", ()), "step 4: draft: empty"),
         (
             PromptSkipped(3, "no JSON", tuple("abcdefgh")),
             "reflection 3: no proposal for 8 tasks (a, b, c, d, e, f, …): no JSON",
         ),
         (
             GateDecided(2, "edits", CHANGES, VERDICT, "text"),
-            "gate, 1 edit: score 0.100 → 0.300, fixed 1, broke 0: accept",
+            "gate (1 edit): score 0.100 → 0.300; fixed 1, broke 0: accept",
         ),
         (
             GateDecided(0, "change", (), VERDICT),
-            "gate, change: score 0.100 → 0.300, fixed 1, broke 0: cannot tell, better",
+            "gate (change): score 0.100 → 0.300; fixed 1, broke 0: cannot tell, better",
         ),
     ],
 )

@@ -65,13 +65,13 @@ def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
         (accepted(1, verdict(a=(0, 1))), ""),
         ((TrainMeasured(1, Tally(1, 1, 4, 0)),), "every train task passes already"),
         ((TrainMeasured(1, Tally(1, 0.5, 4, 0)),), "no edit helped"),
-        ((EditRefused(1, EDIT, "it adds a host"),), "all edits were refused, most because it adds a host"),
+        ((EditRefused(1, EDIT, "it adds a host"),), "all edits were refused, most often because it adds a host"),
         (
             (EditRefused(1, EDIT, "x"), TasksSetAside((("failed under 2 patches", ("t",)),), 4)),
             "1 of 4 tasks still fails: t (failed under 2 patches)",
         ),
         ((accepted(1, verdict(a=(0, 1)))[0], StepFailed(1, "gate", "1 edit waits for a person")), "1 edit waits for"),
-        (accepted(1, verdict(a=(1, 0)))[:1], "the gate did not accept it: 1 of 1 → 0 of 1 val tasks passed"),
+        (accepted(1, verdict(a=(1, 0)))[:1], "the gate did not accept the draft: 1 of 1 → 0 of 1 val tasks passed"),
     ],
 )
 def test_a_run_that_accepted_nothing_says_why(events: tuple[Event, ...], reason: str) -> None:
@@ -86,4 +86,4 @@ def test_a_draft_that_no_gate_had_is_not_told_by_the_gate_of_an_earlier_one() ->
     told = "the draft of 1 edit was not gated: the cap left no rollouts for it"
     assert why_nothing([tried, draft, ended]) == told
     assert why_nothing([gate, tried, draft, ended]) == told
-    assert why_nothing([replace(gate, text="text"), draft, ended]).startswith("the gate did not accept it")
+    assert why_nothing([replace(gate, text="text"), draft, ended]).startswith("the gate did not accept the draft")

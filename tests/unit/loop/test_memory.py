@@ -60,6 +60,14 @@ def test_an_edit_that_moved_nothing_is_told_at_once_and_counts_as_tried_when_its
     assert [edit.fate for edit in (*before, *memory.listing(DOCUMENT))] == [EditFate.UNDECIDED, EditFate.TRIED]
 
 
+def test_an_edit_on_trial_in_the_skill_that_is_shown_is_listed_as_part_of_it() -> None:
+    memory = Memory()
+    memory.unmoved(idea(1), "before the patch, task t1: score 0.50")
+    (shown,) = memory.listing(SkillDocument("# Rows\n\n- idea01\n"))
+    assert (shown.fate, shown.shown) == (EditFate.UNDECIDED, "")
+    assert shown.reason.startswith("on trial in the skill above")
+
+
 def test_an_untried_edit_is_listed_only_while_it_fits_the_skill_that_is_shown() -> None:
     memory = Memory()
     memory.untried(Edit("e", Op.REPLACE, "- Trim every cell.", "", "- Trim."), "over the edit budget of its step")

@@ -121,7 +121,7 @@ def test_a_cap_ends_a_proposal_without_a_verdict() -> None:
     assert not [event for event in events if isinstance(event, GateDecided)]
     ended = events[-1]
     assert isinstance(ended, RunEnded)
-    assert "10 rollouts" in ended.reason
+    assert "of max_rollouts 10 are used" in ended.reason
 
 
 def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:

@@ -75,7 +75,7 @@ def test_a_version_beside_which_a_sibling_falls_is_refused_with_what_was_measure
     assert event.verdict.broken == tuple(sorted(event.verdict.broken))
     assert len(event.verdict.broken) == 8
     assert "8 of 8 → 0 of 8 tasks passed" in refused
-    assert "sibling other falls" in refused
+    assert "regression of sibling other" in refused
     assert one.refused == {WITH_ALPHA.digest}
     assert one.words(WITH_ALPHA) == ()
 
@@ -156,7 +156,7 @@ def test_training_accepts_nothing_that_lowers_a_sibling_and_leaves_no_draft_of_i
     assert not any(isinstance(event, VersionAccepted | DraftGraded) for event in events)
     decided = [event for event in events if isinstance(event, GateDecided)]
     assert {event.verdict.outcome for event in decided} == {Outcome.REJECT}
-    assert all("sibling other falls" in event.verdict.reason for event in decided)
+    assert all("regression of sibling other" in event.verdict.reason for event in decided)
     drafts = [event for event in events if isinstance(event, DraftChanged)]
     assert not drafts[-1].changes
 
@@ -185,7 +185,7 @@ def test_proposed_edits_are_held_to_siblings_too(word: str, *, accepted: bool) -
     events = list(try_proposal(changes, LOOP_SKILL, suite(), chosen, ScriptedRunner(rollout, str), terms))
     assert any(isinstance(event, VersionAccepted) for event in events) is accepted
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
-    assert ("sibling other falls" in decided.verdict.reason) is not accepted
+    assert ("regression of sibling other" in decided.verdict.reason) is not accepted
     assert not [event for event in events if isinstance(event, DraftGraded | DraftChanged)]
 
 

@@ -53,4 +53,6 @@ def test_what_the_target_did_with_and_without_an_edit_fits_its_budget() -> None:
     assert without.startswith("without it, task t1: score 0.00; feedback: no greeting")
     assert with_it.startswith("with it, task t1: score 0.50; feedback: no signature; answer: Dear Ann,")
     assert estimate_tokens(shown) <= SHOWN_TOKENS + 30
-    assert render_effect(None, done(1.0, "", "ok")) == "with it, task t1: score 1.00; answer: ok"
+    same = done(0.5, "no signature", "Dear Ann")
+    told = "without it and with it, task t1: score 0.50; feedback: no signature; answer: Dear Ann"
+    assert render_effect(same, same) == told

@@ -66,7 +66,7 @@ def test_whatever_stops_a_run_its_newest_draft_is_published_ungraded(folder: Pat
     assert found.trailer("Grade") == "unproven"
     assert found.trailer("Probability") == ""
     assert text(folder).endswith("- Sort.\n- Trim.")
-    assert stopped.said == [f"the draft is on branch {BRANCH}, unproven: its run ended before it was graded"]
+    assert stopped.said == [f"the draft so far is on branch {BRANCH}, ungraded; the run continues it"]
 
 
 def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(folder: Path) -> None:

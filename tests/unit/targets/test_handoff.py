@@ -175,7 +175,7 @@ def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_agai
         ended = skillopt(folder, *command)
         if ended.returncode != 3:
             break
-        assert f"handed off and not done; open {handed / 'manifest.json'}" in ended.stderr
+        assert f"missing: open {handed / 'manifest.json'}" in ended.stderr
         fresh = answer_all(handed)
         assert fresh, ended.stderr
         answered += fresh

@@ -27,7 +27,7 @@ def read(text: str) -> dict[str, AgentTable]:
             "[agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
         ),
         ('command = "my-agent run"', '[agents.my-agent] command: expected a list, as in ["one", "two"], found'),
-        ("command = []", "[agents.my-agent] command: Tuple should have at least 1 item"),
+        ("command = []", "[agents.my-agent] command: expected a list of 1 or more, found"),
         ('command = ["a", "{promt}"]', "[agents.my-agent] unknown placeholder '{promt}'; did you mean '{prompt}'?"),
         (
             'command = ["a"]\nskills = "../up"',
