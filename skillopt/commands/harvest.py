@@ -16,9 +16,9 @@ import typer
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed
-from skillopt.errors import SuiteError, UsageError
+from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
-from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.harvest.candidates import grouped_requests, make_candidates, without_twins
 from skillopt.harvest.near_copies import near_copies, word_digests
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.redaction import FindSecrets, Redaction, secret_scanner
@@ -29,8 +29,8 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import review_lock
 from skillopt.suites.config_lines import put_file
-from skillopt.suites.review_file import ReviewEntry, read_review, render_candidates, without_entries
-from skillopt.suites.suite_file import block_entry, tasks_in
+from skillopt.suites.review_file import Decision, put_candidates, read_candidates, remove
+from skillopt.suites.suite_file import tasks_in
 from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from skillopt.tasks import File
@@ -48,7 +48,6 @@ __all__ = ["harvest"]
 _LEAST: Final = 2
 _MOST_UNSKILLED: Final = 10
 _LONGEST: Final = 200
-_END: Final = ".review.md"
 
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
@@ -78,7 +77,7 @@ def harvest(
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=200, help="Most candidates of a skill.")] = 20,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Make candidates tasks: those that are ticked, or those named.")
+        bool, typer.Option("--accept", help="Make candidates tasks: those decided as `keep`, or those named.")
     ] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Throw candidates away; they are not offered again.")] = False,
     places: Annotated[
@@ -110,6 +109,9 @@ def harvest(
         return
     if accept:
         review = _candidates_path(project, name)
+        decided = [entry.id for entry in read_candidates(review) if entry.decision is Decision.DROP]
+        if decided:
+            _drop_candidates(project, name, decided)
         show(accept_tasks(selection, ids or (), review=review, command="harvest"), accepted_text, as_json=as_json)
         return
     with interruptible():
@@ -146,7 +148,10 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
     named = next((one for one in result["skills"] if one["review"]), None)
     if named is not None:
-        yield f"next: read {named['review']}, tick what is right, then skillopt harvest {named['skill']} --accept"
+        yield (
+            f"next: read the files in {named['review']}, set `decision: keep` where it is right, then skillopt harvest "
+            f"{named['skill']} --accept"
+        )
 
 
 def _skill_lines(one: Mapping[str, Any]) -> Iterator[str]:
@@ -217,7 +222,7 @@ class _Work:
         if kept:
             with review_lock(self._project.root):
                 _expect_reviewed(self._project, target.name)
-                put_file(review, self._text(target.name, kept, left_out))
+                put_candidates(review, (target.name, "harvest"), ((one.task, one.why, ()) for one in kept))
         return {
             "skill": target.name,
             "review": str(review) if kept else "",
@@ -240,13 +245,6 @@ class _Work:
             "skills": skills,
             "unskilled": list(self._unskilled()),
         }
-
-    def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
-        intro = (
-            f"{count_noun(len(kept), 'candidate')} from {count_noun(self._read.sessions, 'past session')} on this "
-            "machine; secrets and personal data were taken out, as far as they were found."
-        )
-        return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
 
     def _unskilled(self) -> Iterator[tuple[str, int]]:
         """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
@@ -295,16 +293,14 @@ def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
 
 
 def _candidates_path(project: Project, skill: str) -> Path:
-    """Return the file in which the candidates of a skill wait."""
-    return _folder(project) / f"{skill}{_END}"
+    """Return the folder in which the candidates of a skill wait."""
+    return _folder(project) / skill
 
 
 def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
     """Take candidates out, those named or `all`, remember their words against copies, and count those that wait."""
-    path = _candidates_path(project, skill)
     with review_lock(project.root):
-        text = _read(path)
-        waiting = {entry.id: entry for entry in read_review(text)}
+        waiting = {entry.id: entry for entry in read_candidates(_candidates_path(project, skill))}
         names = tuple(waiting) if list(ids) == ["all"] else tuple(ids)
         if not names:
             raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
@@ -312,21 +308,10 @@ def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tupl
             hint = f"see `skillopt harvest {skill}`"
             raise UsageError(f"expected the id of a candidate of {skill}, found {strangers[0]!r}; {hint}")
         found = [waiting[name] for name in names]
-        gone = {*_dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
+        gone = {*_dropped_candidates(project, skill), *(word_digests(entry.prompt) for entry in found)}
         put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
-        if len(found) < len(waiting):
-            put_file(path, without_entries(text, found))
-        else:
-            path.unlink()
+        remove(found)
         return names, len(waiting) - len(found)
-
-
-def _prompt(entry: ReviewEntry) -> str:
-    """Return what is asked in a block; all of it where a person left no task there."""
-    try:
-        return str(block_entry(entry.block).get("prompt", entry.block))
-    except SuiteError:
-        return entry.block
 
 
 def _dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
