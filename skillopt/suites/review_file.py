@@ -81,15 +81,17 @@ class ReviewEntry:
         return str(self.task.get("prompt", ""))
 
 
-def put_candidates(folder: Path, title: tuple[str, str], found: Iterable[tuple[Task, str, Sequence[str]]]) -> None:
-    """Write candidates with why each is one and notes for the person; `title` is the skill and the command."""
+def put_candidates(
+    folder: Path, title: tuple[str, str], found: Iterable[tuple[Mapping[str, object], str, Sequence[str]]]
+) -> None:
+    """Write candidates, as entries of a suite, with why each is one and notes; `title` is the skill and the command."""
     several, (skill, command) = tuple(found), title
-    names = folder_names([task for task, _, _ in several])
+    names = folder_names([str(task["id"]) for task, _, _ in several])
     for name, (task, why, notes) in zip(names, several, strict=True):
         entry: dict[str, object] = {"decision": Decision.OPEN.value, "why": _flat(why)}
         if notes:
             entry["notes"] = [_flat(note) for note in notes]
-        entry["task"] = task_entry(task)
+        entry["task"] = dict(task)
         put_file(folder / f"{name}{_END}", f"{_HEAD.format(skill=skill, command=command)}{yaml_text(entry)}\n")
 
 
@@ -122,7 +124,7 @@ def remove(entries: Iterable[ReviewEntry]) -> None:
             entry.path.parent.rmdir()
 
 
-def drafted(tried: Iterable[Tried]) -> Iterator[tuple[Task, str, Sequence[str]]]:
+def drafted(tried: Iterable[Tried]) -> Iterator[tuple[Mapping[str, object], str, Sequence[str]]]:
     """Yield the drafts that a trial leaves, those to learn from first, with how it went."""
     kept = (one for one in tried if one.result.kept)
     for one in sorted(kept, key=lambda one: _ORDER.index(one.result)):
@@ -130,7 +132,7 @@ def drafted(tried: Iterable[Tried]) -> Iterator[tuple[Task, str, Sequence[str]]]
         ran = f"{one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without"
         detail = [f"checks said: {one.detail}"] if one.detail else []
         why = f" Why: {one.draft.why}" if one.draft.why else ""
-        yield one.draft.task, f"{one.result}{near}: {ran}.{why}", detail
+        yield task_entry(one.draft.task), f"{one.result}{near}: {ran}.{why}", detail
 
 
 def missing_files(task: Task) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def test_the_last_candidate_takes_its_folder_with_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_tells_whether_a_model_judges_it(tmp_path: Path, verifier: VerifierSpec, *, judged: bool) -> None:
-    put_candidates(tmp_path, ("rows", "harvest"), [(replace(TASK, verifier=verifier), "asked once", ())])
+    put_candidates(tmp_path, ("rows", "harvest"), [(task_entry(replace(TASK, verifier=verifier)), "asked once", ())])
     (entry,) = read_candidates(tmp_path)
 
     assert entry.judged is judged

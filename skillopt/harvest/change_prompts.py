@@ -1,0 +1,338 @@
+"""Draft a task's prompt from the message of a merged change, without what gives the answer away.
+
+Kept is what was asked for: the message, what the changelog says, and the names that the tests need. Left out, and
+listed, are code of the change, names that only its code has, and how it was done.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["ChangedLines", "DraftedPrompt", "draft_prompt", "read_patch", "side_of", "without_frame"]
+
+_TEST: Final = re.compile(
+    r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|conftest)\.py$|[._-](?:test|spec|tests)\.\w+$"
+    r"|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift)$"
+)
+_CODE: Final = re.compile(
+    r"\.(?:py|pyx|js|jsx|mjs|cjs|ts|tsx|go|rs|rb|java|kt|cs|php|c|cc|cpp|h|hpp|swift|scala|ex|exs|lua|pl|r|jl|sh)$",
+    re.IGNORECASE,
+)
+_NO_CODE: Final = re.compile(r"(?:^|/)(?:docs?|examples?|benchmarks?|\.github|ci)/|(?:^|/)(?:setup|noxfile|conf)\.py$")
+_NEWS: Final = re.compile(
+    r"(?:^|/)(?:change(?:s|log)?|news|history|releases?)[\w.-]*(?:/|$)|newsfragments?/|releasenotes/", re.IGNORECASE
+)
+_DEFINITION: Final = re.compile(
+    r"^\s*(?:export |pub(?:\(\w+\))? |async |static |public |private |default )*"
+    r"(?:def|class|function|fn|func|interface|struct|trait|type) (?P<name>\w+)"
+)
+_ASSIGNED: Final = re.compile(r"^(?P<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
+_NAME: Final = re.compile(r"[A-Za-z_]\w+")
+_STRING: Final = re.compile(r"""(?<![\w])(?:"([^"\\\n]{8,120})"|'([^'\\\n]{8,120})')""")
+_FENCE: Final = re.compile(r"^(?:```|~~~)")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
+_TRAILER: Final = re.compile(
+    r"^(?:[a-z]+(?:-[a-z]+)+(?=: )|cc|change-id|git-svn-id|refs?|references|piperorigin-revid)\b ?:.*$|^[-*=]{3,}$"
+    r"|^\(cherry picked.*|^\W*generated with .*|^\[[^\]]+\]: \S+$",
+    re.IGNORECASE,
+)
+_ISSUE: Final = re.compile(
+    r"\s*[([]?(?:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|re|issue|pr|pull request|bug)[\s:_]*)?"
+    r"(?:\bgh-\d+|(?:[\w.-]+/[\w.-]+)?#\d+|\bissue[ _]?\d+"
+    r"|https?://\S*/(?:issues|pulls?|merge_requests)/\d+[^\s)\]]*)[)\]]?",
+    re.IGNORECASE,
+)
+_MERGE: Final = re.compile(
+    r"^(?:Merge (?:pull request|branch|remote|tag|commit|in|PR|MR|'|[0-9a-f]{7}).*|See merge request .*"
+    r"|Merged .* into .*)$",
+    re.IGNORECASE,
+)
+_CHORE: Final = re.compile(
+    r"^\W*(?:(?:chore|ci|style|docs?|build|tests?|release|refactor)(?:\([^)]*\))?!?:"
+    r"|(?:prepare |start |cut )?(?:release|version|bump|back to development)\b|v?\d+\.\d+|revert\b|pre-commit"
+    r"|(?:re)?format\b|(?:run |apply |use )?(?:black|ruff|isort|pyupgrade|flake8|mypy|pylint)\b|lint|typos?\b"
+    r"|(?:update|upgrade|pin) (?:dependenc|requirements|copyright|authors|readme|changelog|docs?\b|tests?\b)"
+    r"|(?:add|fix|improve|update|more|move|clean|convert|rename|remove) (?:\w+ ){0,2}"
+    r"(?:tests?|typing|type (?:hints?|annotations?)|docs?|docstrings?|comments?)\b"
+    r"|drop (?:support for )?(?:python|py)\b|remove (?:python|py) ?2|(?:code )?clean ?up|refactor|wip\b|merge\b"
+    r"|initial commit)",
+    re.IGNORECASE,
+)
+_ASIDE: Final = re.compile(
+    r"\b(?:(?:unit|regression) ?tests?|tests? (?:for|to|case|suite|coverage|added|pass)|test_\w+|pinned by|doctests?"
+    r"|(?:add(?:s|ed|ing)?|cover(?:s|ed)?|includ(?:es|ed|ing)) (?:\w+ ){0,3}tests?|changelog|news (?:entry|fragment)"
+    r"|coverage|linter|version bump|benchmarks?|review(?:er)? (?:comments?|feedback)|code review|rebased?|cherry-pick"
+    r"|merge conflicts?|AI (?:helped|assisted)|copilot|claude|thanks to)\b|^verified\b",
+    re.IGNORECASE,
+)
+_MEANS: Final = re.compile(
+    r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking)\b.*$"
+    r"|,? so (?:add|use|call|make|set|pass|move|replace|wrap|check)\b.*$|[;,] (?:use|add|call|replace|move) .*$",
+    re.IGNORECASE,
+)
+_HOW: Final = re.compile(
+    r"^\W*(?:the (?:fix|solution|approach|implementation|patch)\b"
+    r"|(?:this|we|it|now|this (?:fix|patch|change|commit|pr)) "
+    r"(?:(?:fixes|solves|does|is done|is fixed|works) (?:\w+ ){0,4}by|uses?|replaces?|moves?|refactors?|extracts?)\b"
+    r"|(?:fix: |also |instead,? |rather,? |then |simply |so )*"
+    r"(?:add|adjust|anchor|build|cache|call|change|check|collect|compare|compute|convert|copy|correct|delegate|drop"
+    r"|extract|factor|guard|handle|inline|introduce|look|make|match|move|normali[sz]e|pad|pass|pre-?compute|read"
+    r"|refactor|remove|rename|replace|restore|rewrite|right-pad|route|set|simplify|skip|split|store|switch|track|turn"
+    r"|update|use|walk|wrap)[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
+    re.IGNORECASE,
+)
+_CREDIT: Final = re.compile(r"\(?:(?:issue|pr|gh|user|pull|commit):`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|@[\w-]+")
+_RELEASE: Final = re.compile(r"\W*(?:[\d.v]+\b|unreleased|version\b|\(?released)", re.IGNORECASE)
+_LEAST_WORDS: Final = 6
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
+_MOST_NAMES, _MOST_TEXTS = 12, 6
+_MOST_LINES: Final = 300
+"""Lines of code that a change adds at most: what is larger is no task of one sitting."""
+
+_LONGEST_BODY: Final = 2_500
+_LONGEST_DOC: Final = 300
+_LEAST_CODE: Final = 10
+_NEWS_HEAD: Final = "The changelog will say:"
+_NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
+_TEXTS_HEAD: Final = "Tests look for these texts, word for word:"
+_INTRODUCES: Final = "Change the code of this repository accordingly; tests will be run against it."
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLines:
+    """Lines that a patch removed from a file and added to it."""
+
+    path: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedPrompt:
+    """A prompt, what was left out of the message, and why there can be none."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def side_of(path: str) -> str:
+    """Say what a file is: `test`, `code`, `news`, or empty for anything else.
+
+    >>> [side_of(name) for name in ("tests/test_a.py", "src/a.py", "CHANGES.rst", "docs/conf.py", "a_test.go")]
+    ['test', 'code', 'news', '', 'test']
+    """
+    if _TEST.search(path):
+        return "test"
+    if _NEWS.search(path) and not _CODE.search(path):
+        return "news"
+    return "code" if _CODE.search(path) and not _NO_CODE.search(path) else ""
+
+
+def read_patch(patch: str) -> tuple[ChangedLines, ...]:
+    """Read a patch without lines around the changes."""
+    found = []
+    for part in re.split(r"^diff --git .*$", patch, flags=re.MULTILINE)[1:]:
+        head, _, body = part.partition("\n@@")
+        names = re.findall(r"^(?:\+\+\+ b/|--- a/)(.*)$", head, re.MULTILINE)
+        if names and body:
+            lines = body.splitlines()[1:]
+            removed = tuple(line[1:] for line in lines if line.startswith("-"))
+            added = tuple(line[1:] for line in lines if line.startswith("+"))
+            found.append(ChangedLines(names[-1].rstrip("\t"), removed, added))
+    return tuple(found)
+
+
+def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> DraftedPrompt:
+    """Draft a prompt from the messages of a change, the one of its merge first."""
+    answer = _Answer(changed)
+    subjects, body = _plain(messages)
+    if not subjects or _CHORE.match(subjects[0]):
+        return DraftedPrompt("", problem="a chore by its message: no behaviour is asked for")
+    if answer.lines > _MOST_LINES:
+        return DraftedPrompt("", problem="too large")
+    asked, left_out = answer.sift([one for one in subjects if not _CHORE.match(one)], titles=True)
+    more, others = answer.sift(body)
+    news, left = answer.sift(list(answer.news()), titles=True)
+    kept, left_out = [*asked, *more], [*left_out, *others, *left]
+    names, texts = list(answer.names()), list(answer.texts())
+    said = "\n\n".join(kept)[:_LONGEST_BODY]
+    docs = " ".join(doc for _, doc in names)
+    if len(set(_WORDS.findall(f"{said} {' '.join(news)} {docs}".casefold()))) < _LEAST_WORDS:
+        return DraftedPrompt("", problem="its message says too little")
+    parts = [said]
+    if news:
+        parts.append("\n".join((_NEWS_HEAD, *(f"- {line}" for line in news))))
+    if names:
+        listed = (f"- {name}{f': {doc}' if doc else ''}" for name, doc in names)
+        parts.append("\n".join((_NAMES_HEAD, *listed)))
+    if texts:
+        parts.append("\n".join((_TEXTS_HEAD, *(f"- {text}" for text in texts))))
+    text = "\n\n".join(part for part in (*parts, _INTRODUCES) if part)
+    return DraftedPrompt(text, tuple(left_out))
+
+
+def without_frame(prompt: str) -> str:
+    """Return a prompt without the sentences that all of them have, to compare it with others."""
+    for part in (_NEWS_HEAD, _NAMES_HEAD, _TEXTS_HEAD, _INTRODUCES):
+        prompt = prompt.replace(part, "")
+    return prompt
+
+
+def _plain(messages: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the subjects and the other paragraphs of messages, without trailers and numbers of issues."""
+    subjects, paragraphs = list[str](), list[str]()
+    for message in messages:
+        lines = [line for line in message.splitlines() if not _MERGE.match(line.strip()) and not _TRAILER.match(line)]
+        subject, _, rest = _ISSUE.sub("", "\n".join(lines)).strip().partition("\n")
+        subjects.append(re.sub(r"^(?:feat|fix|perf|bugfix)(?:\([^)]*\))?!?: ", "", subject.strip()))
+        paragraphs += [part.strip("\n") for part in re.split(r"\n\s*\n", rest)]
+    both = ([part for part in dict.fromkeys(each) if _WORDS.search(part)] for each in (subjects, paragraphs))
+    first, others = both
+    return first, others
+
+
+class _Answer:
+    """What a change did, so that the prompt does not say it."""
+
+    def __init__(self, changed: Sequence[ChangedLines]) -> None:
+        self._code = [one for one in changed if side_of(one.path) == "code"]
+        self._news = [one for one in changed if side_of(one.path) == "news"]
+        self._tests = "\n".join(line for one in changed if side_of(one.path) == "test" for line in one.added)
+        self._tested = set(_NAME.findall(self._tests))
+        self._added = [line for one in self._code for line in one.added]
+        self._removed = [line for one in self._code for line in one.removed]
+        self.lines = len(self._added)
+        self._lines = {flat for line in self._added if len(flat := _squeezed(line)) >= _LEAST_CODE}
+        self._known = _squeezed(self._tests) + _squeezed("\n".join(self._removed))
+        before = set(_NAME.findall("\n".join(self._removed)))
+        self._own = {name for name in _defined(self._added) if name not in self._tested | before and _is_code(name)}
+
+    def sift(self, paragraphs: Sequence[str], *, titles: bool = False) -> tuple[list[str], list[str]]:
+        """Part what may be said from what gives the answer away; a title says what is wanted, as an order."""
+        kept, left_out = list[str](), list[str]()
+        for paragraph in paragraphs:
+            said = []
+            for sentence in _sentences(paragraph):
+                shown = _MEANS.sub("", sentence) if not _FENCE.match(sentence) else sentence
+                if self._tells(shown, title=titles) or not _WORDS.search(shown):
+                    left_out.append(sentence)
+                    continue
+                if shown != sentence:
+                    left_out.append(sentence.removeprefix(shown).strip(" ,"))
+                said.append(shown)
+            if said:
+                kept.append("\n".join(said) if _is_list(said) else " ".join(said))
+        return kept, left_out
+
+    def _tells(self, sentence: str, *, title: bool) -> bool:
+        """Whether a sentence says how it was done, where, or only that tests were added."""
+        words = set(_NAME.findall(sentence))
+        quoted = [_squeezed(part) for part in re.findall(r"`+([^`]{3,200})`+", sentence)]
+        signs = [part for part in quoted if not part.replace(".", "").isidentifier() and part not in self._known]
+        whole = [part for line in sentence.splitlines() if len(part := _squeezed(line)) >= _LEAST_CODE * 2]
+        in_code = any(part in line for part in (*signs, *whole) for line in self._lines)
+        paths = any(one.path in sentence or f"{one.path.rpartition('/')[2]}:" in sentence for one in self._code)
+        order = not title and not _is_list([sentence]) and _HOW.match(sentence)
+        return bool(in_code or paths or words & self._own or _ASIDE.search(sentence) or order)
+
+    def news(self) -> Iterator[str]:
+        """Yield what the change adds to a changelog."""
+        for one in self._news:
+            text = "\n".join(line.strip() for line in one.added)
+            for entry in re.split(r"\n(?=[-*] )|\n\n", text):
+                flat = " ".join(entry.lstrip("-* ").split())
+                flat = _ISSUE.sub("", _CREDIT.sub("", flat)).strip(" ,;")
+                if len(_WORDS.findall(flat)) >= _LEAST_WORDS // 2 and not _RELEASE.match(flat):
+                    yield flat
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield the definitions, with the first words of their docstrings, that tests use and the code lacks."""
+        gone = {_squeezed(line) for line in self._removed}
+        listed = 0
+        for one in self._code:
+            for at, line in enumerate(one.added):
+                found = _DEFINITION.match(line) or _ASSIGNED.match(line)
+                if not found or found["name"] not in self._tested or _squeezed(line) in gone or listed >= _MOST_NAMES:
+                    continue
+                if found["name"].startswith("test") or (
+                    found.re is _ASSIGNED and found["name"] in _words(self._removed)
+                ):
+                    continue
+                signature, end = _signature(one.added, at)
+                shown = signature if found.re is _DEFINITION else found["name"]
+                listed += 1
+                yield f"`{shown}` in `{one.path}`", _docstring(one.added, end + 1)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of several words that tests look for and only the changed code has."""
+        code, before, listed = "\n".join(self._added), "\n".join(self._removed), 0
+        for text in dict.fromkeys(one or other for one, other in _STRING.findall(self._tests)):
+            shown = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2
+            if (
+                shown
+                and any(f"{sign}{text}{sign}" in code for sign in "\"'")
+                and text not in before
+                and listed < _MOST_TEXTS
+            ):
+                listed += 1
+                yield text
+
+
+def _sentences(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph; the entries of a list, and lines of code, one a line."""
+    lines = paragraph.splitlines()
+    if _is_list(lines) or any(_FENCE.match(line) or line.startswith("    ") for line in lines):
+        block = list[str]()
+        for line in lines:
+            if block and not re.match(r"^\s*[-*+] |^\s*\d+[.)] ", line) and line.startswith("  "):
+                block.append(line)
+                continue
+            if block:
+                yield "\n".join(block)
+            block = [line]
+        yield "\n".join(block)
+        return
+    yield from _SENTENCE.split(" ".join(line.strip() for line in lines))
+
+
+def _is_list(lines: Sequence[str]) -> bool:
+    return sum(bool(re.match(r"^\s*(?:[-*+]|\d+[.)]) ", line)) for line in lines) >= max(1, len(lines) // 3)
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split())
+
+
+def _is_code(name: str) -> bool:
+    return len(name) > 3 and ("_" in name or name not in {name.lower(), name.capitalize()})  # noqa: PLR2004
+
+
+def _defined(lines: Iterable[str]) -> set[str]:
+    found = (
+        _DEFINITION.match(line) or re.match(r"^\s*(?:self\.)?(?P<name>\w+)\s*(?::[^=]+)?=(?!=)", line) for line in lines
+    )
+    return {one["name"] for one in found if one}
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    return {name for line in lines for name in _NAME.findall(line)}
+
+
+def _signature(lines: Sequence[str], at: int) -> tuple[str, int]:
+    """Return a definition on one line, and the line where it ends."""
+    text, end = lines[at].strip(), at
+    while text.count("(") > text.count(")") and end + 1 < len(lines) and end - at < _MOST_NAMES:
+        end += 1
+        text = f"{text} {lines[end].strip()}"
+    flat = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", text))
+    return flat.rstrip(" {:"), end
+
+
+def _docstring(lines: Sequence[str], at: int) -> str:
+    """Return the first paragraph of a docstring that begins at a line, empty for none."""
+    if at >= len(lines) or not (opened := re.match(r'\s*[rRuU]?("""|\'\'\')', lines[at])):
+        return ""
+    text = "\n".join(lines[at:])[len(opened[0]) :].partition(opened[1])[0]
+    return " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:_LONGEST_DOC]

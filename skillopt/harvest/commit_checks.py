@@ -1,0 +1,289 @@
+"""Check that the tests of a merged change fail before it and pass with it, in the sandbox, and write it as a task."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError, SuiteError, UsageError
+from skillopt.harvest.change_prompts import side_of
+from skillopt.rollouts import Trajectory
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.check_run import CheckProgram, run_check
+from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import File, Task, VerifierSpec, digest_of
+from skillopt.verifiers import load_verifier
+from skillopt.versions.history import MergedChange, read_tree
+
+__all__ = ["CheckedChange", "TestCommand", "check_change", "find_test_command", "why_not"]
+
+_VENVS: Final = (".venv", "venv", "env")
+_TESTS: Final = "{tests}"
+_PLUGIN: Final = "skillopt_outcomes"
+_OUTCOMES: Final = ".skillopt-outcomes.json"
+_REPORTER: Final = f"""\
+import json
+found = {{}}
+def pytest_runtest_logreport(report):
+    if report.when == "call" or report.outcome != "passed":
+        found[report.nodeid] = report.outcome if found.get(report.nodeid, "passed") == "passed" else "failed"
+def pytest_sessionfinish():
+    with open({_OUTCOMES!r}, "w") as file:
+        json.dump(found, file)
+"""
+_SECONDS: Final = 120.0
+_LEAST_SECONDS: Final = 60.0
+_RUNS: Final = 3
+"""Runs of each state that must agree; the first tells which tests there are, the others are the task's own check."""
+
+_MOST_DESELECTED: Final = 20
+_MOST_FILES: Final = 12
+_MOST_NAMED: Final = 900
+_RUN_BY_PYTEST: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests)\.py$")
+_CONFIGS: Final = (
+    ("pytest.ini", ""),
+    (".pytest.ini", ""),
+    ("pyproject.toml", "[tool.pytest"),
+    ("tox.ini", "[pytest]"),
+    ("setup.cfg", "[tool:pytest]"),
+)
+_NEEDS: Final = (
+    (
+        "its tests need a network",
+        re.compile(
+            r"gaierror|Name or service not known|Temporary failure in name resolution|Network is unreachable"
+            r"|NameResolutionError|getaddrinfo"
+        ),
+    ),
+    (
+        "its tests need a database",
+        re.compile(
+            r"psycopg|pymysql|MySQLdb|pymongo|redis\.exceptions|could not connect to server|cx_Oracle"
+            r"|sqlalchemy\.exc\.Oper"
+        ),
+    ),
+)
+_LACKING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'|unrecognized arguments: (\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TestCommand:
+    """What runs tests: the words before their files, what tells two environments apart, and whether in a sandbox."""
+
+    __test__ = False
+
+    argv: tuple[str, ...]
+    identity: str
+    sandbox: SandboxChoice = "auto"
+
+    @property
+    def pytest(self) -> bool:
+        """Whether it is pytest, which says of each test how it went."""
+        return any(word.rpartition("/")[2] in {"pytest", "py.test"} for word in self.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedChange:
+    """A change whose tests tell it from what was before, or why it is none."""
+
+    task: Task | None = None
+    entry: Mapping[str, object] = field(default_factory=dict)
+    reason: str = ""
+    failed: int = 0
+    kept: int = 0
+
+
+def find_test_command(root: Path, setting: str, sandbox: SandboxChoice = "auto") -> TestCommand:
+    """Find what runs the tests of a repository: the setting `test`, else pytest of a virtual environment beside it."""
+    if setting:
+        return TestCommand(tuple(shlex.split(setting)), digest_of(setting), sandbox)
+    active = os.environ.get("VIRTUAL_ENV", "")
+    for venv in filter(None, (active, *(str(root / name) for name in _VENVS))):
+        python = Path(venv, "bin", "python")
+        if python.exists() and run_process([str(python), "-c", "import pytest"], "/", {}, _SECONDS).status == 0:
+            shown = python.relative_to(root) if python.is_relative_to(root) else python
+            packages = sorted(str(path.stat().st_mtime_ns) for path in Path(venv, "lib").glob("python*/site-packages"))
+            return TestCommand((str(shown), "-m", "pytest"), digest_of(str(python), *packages), sandbox)
+    raise UsageError(
+        f"expected pytest in a virtual environment ({', '.join(_VENVS)} in {root}, or an active one), found none; make "
+        "one with `python -m venv .venv && .venv/bin/pip install pytest -e .`, or set what runs the tests in "
+        'skillopt.toml, such as test = "node --test {tests}"'
+    )
+
+
+def why_not(change: MergedChange) -> str:
+    """Say why a change cannot be a task by what it changed; empty where it can."""
+    sides = {side: [one for one in change.paths if side_of(one.path) == side] for side in ("code", "test")}
+    if not change.before:
+        return "the first commit of this clone"
+    if not any(one.status != "D" for one in sides["test"]):
+        return "no change of tests"
+    if not sides["code"]:
+        return "no change of code"
+    return "too large" if len(sides["code"]) > _MOST_FILES else ""
+
+
+def check_change(
+    root: Path, change: MergedChange, command: TestCommand, without: Sequence[str], prompt: tuple[str, str]
+) -> CheckedChange:
+    """Run the tests of a change before it and with it, three times each, and write the task of an id and a prompt."""
+    try:
+        work = _Change(root, change, command, without)
+        return work.check(*prompt)
+    except SuiteError as error:
+        return CheckedChange(reason=f"too large or not readable: {error}")
+    except InfrastructureError as error:
+        return CheckedChange(reason=f"its tests could not be run: {error}")
+
+
+class _Change:
+    """A change, before and after."""
+
+    def __init__(self, root: Path, change: MergedChange, command: TestCommand, without: Sequence[str]) -> None:
+        self._command, self._box, self._without = command, Sandbox(command.sandbox), tuple(without)
+        self._change, self._root = change, root
+        self._before = read_tree(root, change.before, without)
+        there = [one for one in change.paths if one.status != "D"]
+        self._tests = [one.path for one in there if side_of(one.path) == "test"]
+        others = [one.path for one in there if side_of(one.path) != "test"]
+        self._protected = read_tree(root, change.commit, without, self._tests).files
+        self._written = read_tree(root, change.commit, without, others).files if others else ()
+        self._gone = {one.old for one in change.paths if one.status in "DR" and side_of(one.old) != "test"}
+
+    def check(self, name: str, prompt: str) -> CheckedChange:
+        """Say whether its tests tell it from what was before, in all runs."""
+        run = [path for path in self._tests if not self._command.pytest or _RUN_BY_PYTEST.search(path)]
+        if not run:
+            return CheckedChange(reason="its tests are in no file that is run")
+        deselected, told, kept = list[str](), 0, 0
+        if self._command.pytest:
+            problem, before, after = self._outcomes(run)
+            passing = {test for test, outcome in after.items() if outcome == "passed"}
+            told = sum(before.get(test) != "passed" for test in passing)
+            deselected = sorted(test for test, outcome in after.items() if outcome == "failed")
+            if not told or problem or len(deselected) > min(_MOST_DESELECTED, len(passing)):
+                return CheckedChange(reason=problem or _why_none(before, after, told))
+            kept = len(passing) - told
+        spec = self._spec(run, deselected)
+        task = Task(name, prompt, replace(spec, files=self._protected), tags=("history",), tree=self._before)
+        if reason := self._disagreement(task):
+            return CheckedChange(reason=reason)
+        return CheckedChange(task, self._entry(task), failed=told, kept=kept)
+
+    def _after(self) -> tuple[File, ...]:
+        """Return the files with the change, tests as before it."""
+        written = {file.path: file for file in self._written}
+        kept = [file for file in self._before.files if file.path not in {*written, *self._gone}]
+        return (*kept, *written.values())
+
+    def _outcomes(self, run: Sequence[str]) -> tuple[str, dict[str, str], dict[str, str]]:
+        """Run the tests once before the change and once with it: what hinders them, and how each went."""
+        found = list[dict[str, str]]()
+        for files in (self._before.files, self._after()):
+            tests = {file.path for file in self._protected}
+            placed = [*(file for file in files if file.path not in tests), *self._protected]
+            with (
+                Workspace.create(placed) as folder,
+                Workspace.create([File(f"{_PLUGIN}.py", _REPORTER.encode())]) as own,
+            ):
+                argv = self._argv(run, ("-p", _PLUGIN))
+                shown = str(self._root / argv[0]) if "/" in argv[0] else argv[0]
+                program = CheckProgram((shown, *argv[1:]), _SECONDS, (own.path, folder.path))
+                ended = run_check(program, folder.path, self._box)
+                try:
+                    found.append(json.loads(Path(folder.path, _OUTCOMES).read_text(encoding="utf-8")))
+                except (OSError, ValueError):
+                    found.append({})
+        problem = "" if "passed" in found[1].values() else _hindrance(ended)
+        return problem, found[0], found[1]
+
+    def _argv(self, run: Sequence[str], more: Sequence[str] = ()) -> tuple[str, ...]:
+        argv = self._command.argv
+        if not self._command.pytest:
+            return tuple(part for word in argv for part in (run if word == _TESTS else (word,)))
+        files = {file.path: file for file in self._before.files}
+        config = next((name for name, mark in _CONFIGS if name in files and mark in files[name].text), os.devnull)
+        places = "src ." if any(path.startswith("src/") for path in files) else "."
+        fixed = ("-q", "-p", "no:cacheprovider", "-c", config, "--rootdir", ".")
+        return (*argv, *fixed, "-o", "addopts=", "-o", f"pythonpath={places}", *more, *run)
+
+    def _spec(self, run: Sequence[str], deselected: Sequence[str]) -> VerifierSpec:
+        """Write the check: its tests, and of the agent's work only the code."""
+        left_out = tuple(part for test in deselected for part in ("--deselect", test))
+        argv = self._argv(run, left_out)
+        options = {"argv": argv, "timeout": _LEAST_SECONDS * 2, "runs": "agent", "collect": self._collected()}
+        return VerifierSpec("command", json.dumps(options))
+
+    def _collected(self) -> list[str]:
+        """List what the check takes of an agent's work: the folders of the code, or its files where tests are there."""
+        changed = [path for one in self._change.paths for path in (one.old, one.path)]
+        code = dict.fromkeys(path for path in changed if side_of(path) == "code")
+        tops = dict.fromkeys(path.partition("/")[0] for path in code if "/" in path)
+        around = {top for path in self._tests for top in accumulate(path.split("/"), "{}/{}".format)}
+        whole = [f"{top}/" for top in tops if top not in around]
+        beside = [
+            file.path
+            for file in self._before.files
+            if side_of(file.path) == "code" and file.path.partition("/")[0] in set(tops) & around
+        ]
+        named = dict.fromkeys(
+            (*beside[:_MOST_NAMED], *(path for path in code if f"{path.partition('/')[0]}/" not in whole))
+        )
+        return [*whole, *named]
+
+    def _disagreement(self, task: Task) -> str:
+        """Run the task's own check on both states until three runs of each are there; say where they do not agree."""
+        verifier = load_verifier(replace(task.verifier, inputs=task.placed), sandbox=self._command.sandbox)
+        runs = _RUNS - int(self._command.pytest)
+        for files, wanted in ((self._after(), True), (self._before.files, False)):
+            passed = 0
+            for _ in range(runs):
+                with Workspace.create(files) as folder:
+                    passed += verifier.score(Trajectory(), folder.path).passed
+            if passed not in {0, runs}:
+                return f"flaky: {passed} of {runs} runs passed {'with the change' if wanted else 'without it'}"
+            if bool(passed) is not wanted:
+                return (
+                    "passes without the change" if passed else "passes only with files that are no code, or not at all"
+                )
+        return ""
+
+    def _entry(self, task: Task) -> dict[str, object]:
+        without = {"without": list(self._without)} if self._without else {}
+        verifier = {
+            "kind": "command",
+            **json.loads(task.verifier.options),
+            "repository": {"commit": self._change.commit, "only": [file.path for file in self._protected]},
+        }
+        repository = {"commit": self._change.before, **without}
+        return {
+            "id": task.id,
+            "prompt": task.prompt,
+            "tags": ["history"],
+            "repository": repository,
+            "verifier": verifier,
+        }
+
+
+def _why_none(before: Mapping[str, str], after: Mapping[str, str], told: int) -> str:
+    if told:
+        return "most of its tests fail in this environment"
+    same = before and all(before.get(test) == outcome for test, outcome in after.items())
+    return "passes without the change" if same else "its tests do not tell it from what was before"
+
+
+def _hindrance(ended: ProcessResult) -> str:
+    """Say why no test passes with the change: a network, a database or a package that is not here."""
+    said = f"{ended.stdout}\n{ended.stderr}"
+    if ended.timed_out or ended.exceeded:
+        return f"its tests took over {_SECONDS:g} s" if ended.timed_out else f"its tests used {ended.exceeded}"
+    if lacking := _LACKING.search(said):
+        return f"its tests need {lacking[1] or lacking[2]}, which this environment lacks"
+    named = next((reason for reason, pattern in _NEEDS if pattern.search(said)), "")
+    return named or "its tests fail in this environment"
