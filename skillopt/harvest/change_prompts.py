@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ChangedLines", "DraftedPrompt", "draft_prompt", "read_patch", "side_of", "without_frame"]
+__all__ = ["ChangedLines", "DraftedPrompt", "changed_tests", "draft_prompt", "read_patch", "side_of", "without_frame"]
 
 _TEST: Final = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|conftest)\.py$|[._-](?:test|spec|tests)\.\w+$"
@@ -142,6 +142,17 @@ def read_patch(patch: str) -> tuple[ChangedLines, ...]:
             added = tuple(line[1:] for line in lines if line.startswith("+"))
             found.append(ChangedLines(names[-1].rstrip("\t"), removed, added))
     return tuple(found)
+
+
+def changed_tests(patch: str) -> tuple[str, ...]:
+    r"""List the tests that a patch adds or changes, and the classes around them, as its hunks name them.
+
+    >>> changed_tests("@@ -1,0 +2,3 @@ class SumTests(TestCase):\n+    def test_sum(self):\n+        x = 1\n")
+    ('SumTests', 'test_sum')
+    """
+    around = re.findall(r"^@@ .* @@ *(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
+    added = re.findall(r"^\+\s*(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
+    return tuple(dict.fromkeys((*around, *added)))
 
 
 def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> DraftedPrompt:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SuiteError, UsageError
-from skillopt.harvest.change_prompts import side_of
+from skillopt.harvest.change_prompts import changed_tests, side_of
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
@@ -19,7 +19,8 @@ from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
-from skillopt.versions.history import MergedChange, read_tree
+from skillopt.versions.history import MergedChange, patch_of, read_tree
+from skillopt.versions.repository import Repository
 
 __all__ = ["CheckedChange", "TestCommand", "check_change", "find_test_command", "why_not"]
 
@@ -38,7 +39,9 @@ def pytest_sessionfinish():
         json.dump(found, file)
 """
 _SECONDS: Final = 120.0
-_LEAST_SECONDS: Final = 60.0
+_QUICK_SECONDS: Final = 20.0
+"""A file whose tests take longer is not run as a whole: six runs of it would take minutes a change."""
+
 _RUNS: Final = 3
 """Runs of each state that must agree; the first tells which tests there are, the others are the task's own check."""
 
@@ -161,16 +164,22 @@ class _Change:
         run = [path for path in self._tests if not self._command.pytest or _RUN_BY_PYTEST.search(path)]
         if not run:
             return CheckedChange(reason="its tests are in no file that is run")
-        deselected, told, kept = list[str](), 0, 0
+        told, kept, more = 0, 0, tuple[str, ...]()
         if self._command.pytest:
-            problem, before, after = self._outcomes(run)
+            after, more, problem = self._outcomes_after(run)
             passing = {test for test, outcome in after.items() if outcome == "passed"}
+            failing = sorted(test for test, outcome in after.items() if outcome == "failed")
+            if not problem and len(failing) > min(_MOST_DESELECTED, len(passing)):
+                problem = "most of its tests fail in this environment"
+            if problem:
+                return CheckedChange(reason=problem)
+            _, before = self._run_once(self._before.files, self._argv(run, more), _SECONDS)
             told = sum(before.get(test) != "passed" for test in passing)
-            deselected = sorted(test for test, outcome in after.items() if outcome == "failed")
-            if not told or problem or len(deselected) > min(_MOST_DESELECTED, len(passing)):
-                return CheckedChange(reason=problem or _why_none(before, after, told))
+            if not told:
+                return CheckedChange(reason="passes without the change")
             kept = len(passing) - told
-        spec = self._spec(run, deselected)
+            more = (*more, *(part for test in failing for part in ("--deselect", test)))
+        spec = self._spec(run, more)
         task = Task(name, prompt, replace(spec, files=self._protected), tags=("history",), tree=self._before)
         if reason := self._disagreement(task):
             return CheckedChange(reason=reason)
@@ -182,26 +191,30 @@ class _Change:
         kept = [file for file in self._before.files if file.path not in {*written, *self._gone}]
         return (*kept, *written.values())
 
-    def _outcomes(self, run: Sequence[str]) -> tuple[str, dict[str, str], dict[str, str]]:
-        """Run the tests once before the change and once with it: what hinders them, and how each went."""
-        found = list[dict[str, str]]()
-        for files in (self._before.files, self._after()):
-            tests = {file.path for file in self._protected}
-            placed = [*(file for file in files if file.path not in tests), *self._protected]
-            with (
-                Workspace.create(placed) as folder,
-                Workspace.create([File(f"{_PLUGIN}.py", _REPORTER.encode())]) as own,
-            ):
-                argv = self._argv(run, ("-p", _PLUGIN))
-                shown = str(self._root / argv[0]) if "/" in argv[0] else argv[0]
-                program = CheckProgram((shown, *argv[1:]), _SECONDS, (own.path, folder.path))
-                ended = run_check(program, folder.path, self._box)
-                try:
-                    found.append(json.loads(Path(folder.path, _OUTCOMES).read_text(encoding="utf-8")))
-                except (OSError, ValueError):
-                    found.append({})
-        problem = "" if "passed" in found[1].values() else _hindrance(ended)
-        return problem, found[0], found[1]
+    def _outcomes_after(self, run: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...], str]:
+        """Run the tests with the change; where all of their files take long, only what changed in them: `-k` NAMES."""
+        more = tuple[str, ...]()
+        ended, found = self._run_once(self._after(), self._argv(run), _QUICK_SECONDS)
+        if ended.timed_out and (names := changed_tests(patch_of(Repository(self._root), self._change))):
+            more = ("-k", " or ".join(names))
+            ended, found = self._run_once(self._after(), self._argv(run, more), _SECONDS)
+        return found, more, "" if "passed" in found.values() else _hindrance(ended)
+
+    def _run_once(
+        self, files: Sequence[File], argv: Sequence[str], seconds: float
+    ) -> tuple[ProcessResult, dict[str, str]]:
+        """Run the tests of the change on some files, and return how each went."""
+        tests = {file.path for file in self._protected}
+        placed = [*(file for file in files if file.path not in tests), *self._protected]
+        plugin = File(f"{_PLUGIN}.py", _REPORTER.encode())
+        with Workspace.create(placed) as folder, Workspace.create([plugin]) as own:
+            shown = str(self._root / argv[0]) if "/" in argv[0] else argv[0]
+            program = CheckProgram((shown, *argv[1:], "-p", _PLUGIN), seconds, (own.path, folder.path))
+            ended = run_check(program, folder.path, self._box)
+            try:
+                return ended, json.loads(Path(folder.path, _OUTCOMES).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                return ended, {}
 
     def _argv(self, run: Sequence[str], more: Sequence[str] = ()) -> tuple[str, ...]:
         argv = self._command.argv
@@ -213,11 +226,10 @@ class _Change:
         fixed = ("-q", "-p", "no:cacheprovider", "-c", config, "--rootdir", ".")
         return (*argv, *fixed, "-o", "addopts=", "-o", f"pythonpath={places}", *more, *run)
 
-    def _spec(self, run: Sequence[str], deselected: Sequence[str]) -> VerifierSpec:
+    def _spec(self, run: Sequence[str], more: Sequence[str]) -> VerifierSpec:
         """Write the check: its tests, and of the agent's work only the code."""
-        left_out = tuple(part for test in deselected for part in ("--deselect", test))
-        argv = self._argv(run, left_out)
-        options = {"argv": argv, "timeout": _LEAST_SECONDS * 2, "runs": "agent", "collect": self._collected()}
+        argv = self._argv(run, more)
+        options = {"argv": argv, "timeout": _SECONDS, "runs": "agent", "collect": self._collected()}
         return VerifierSpec("command", json.dumps(options))
 
     def _collected(self) -> list[str]:
@@ -271,18 +283,11 @@ class _Change:
         }
 
 
-def _why_none(before: Mapping[str, str], after: Mapping[str, str], told: int) -> str:
-    if told:
-        return "most of its tests fail in this environment"
-    same = before and all(before.get(test) == outcome for test, outcome in after.items())
-    return "passes without the change" if same else "its tests do not tell it from what was before"
-
-
 def _hindrance(ended: ProcessResult) -> str:
     """Say why no test passes with the change: a network, a database or a package that is not here."""
     said = f"{ended.stdout}\n{ended.stderr}"
     if ended.timed_out or ended.exceeded:
-        return f"its tests took over {_SECONDS:g} s" if ended.timed_out else f"its tests used {ended.exceeded}"
+        return "its tests take too long" if ended.timed_out else f"its tests used {ended.exceeded}"
     if lacking := _LACKING.search(said):
         return f"its tests need {lacking[1] or lacking[2]}, which this environment lacks"
     named = next((reason for reason, pattern in _NEEDS if pattern.search(said)), "")
