@@ -50,7 +50,8 @@ _MERGE: Final = re.compile(
 )
 _CHORE: Final = re.compile(
     r"^\W*(?:(?:chore|ci|style|docs?|build|tests?|release|refactor)(?:\([^)]*\))?!?:"
-    r"|(?:prepare |start |cut )?(?:release|version|bump|back to development)\b|v?\d+\.\d+|revert\b|pre-commit"
+    r"|(?:(?:prepare|start|cut|changes for) )?(?:release|version|bump|back to development)\b"
+    r"|v?\d+\.\d+|revert\b|pre-commit"
     r"|(?:re)?format\b|(?:run |apply |use )?(?:black|ruff|isort|pyupgrade|flake8|mypy|pylint)\b|lint|typos?\b"
     r"|(?:update|upgrade|pin) (?:dependenc|requirements|copyright|authors|readme|changelog|docs?\b|tests?\b)"
     r"|(?:add|fix|improve|update|more|move|clean|convert|rename|remove) (?:\w+ ){0,2}"
@@ -59,6 +60,13 @@ _CHORE: Final = re.compile(
     r"|initial commit)",
     re.IGNORECASE,
 )
+_NOISE: Final = re.compile(
+    r"\b(?:docs?|documentation|docstrings?|changelog|release ?notes?|reno|authors(?:\.\w+)?|mypy|pep ?8|flake8"
+    r"|black(?:en)?|ruff|isort|lint(?:er|ing)?|typos?|readme|tox|f-strings|nit|comments?|typing|\.py)\b",
+    re.IGNORECASE,
+)
+"""What an entry of a list, or the title of a commit in a merge, is about where it is no part of what is asked for."""
+
 _ASIDE: Final = re.compile(
     r"\b(?:(?:unit|regression) ?tests?|tests? (?:for|to|case|suite|coverage|added|pass)|test_\w+|pinned by|doctests?"
     r"|(?:add(?:s|ed|ing)?|cover(?:s|ed)?|includ(?:es|ed|ing)) (?:\w+ ){0,3}tests?|changelog|news (?:entry|fragment)"
@@ -76,14 +84,21 @@ _HOW: Final = re.compile(
     r"|(?:this|we|it|now|this (?:fix|patch|change|commit|pr)) "
     r"(?:(?:fixes|solves|does|is done|is fixed|works) (?:\w+ ){0,4}by|uses?|replaces?|moves?|refactors?|extracts?)\b"
     r"|(?:fix: |also |instead,? |rather,? |then |simply |so )*"
-    r"(?:add|adjust|anchor|build|cache|call|change|check|collect|compare|compute|convert|copy|correct|delegate|drop"
-    r"|extract|factor|guard|handle|inline|introduce|look|make|match|move|normali[sz]e|pad|pass|pre-?compute|read"
-    r"|refactor|remove|rename|replace|restore|rewrite|right-pad|route|set|simplify|skip|split|store|switch|track|turn"
+    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy|correct"
+    r"|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|move|normali[sz]e|pad|pass|pre-?compute|put"
+    r"|refactor|remove|rename|replace|restore|rewrite|right-pad|route|set|simplify|split|store|switch|track|turn"
     r"|update|use|walk|wrap)[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
     re.IGNORECASE,
 )
-_CREDIT: Final = re.compile(r"\(?:(?:issue|pr|gh|user|pull|commit):`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|@[\w-]+")
+_CREDIT: Final = re.compile(
+    r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|@[\w-]+"
+)
 _RELEASE: Final = re.compile(r"\W*(?:[\d.v]+\b|unreleased|version\b|\(?released)", re.IGNORECASE)
+_OF_FUNCTION: Final = re.compile(r"^\s*[-*+] `{0,2}\w*(?:[._]\w+)+`{0,2}(?:\(\))?(?: / \w+)? ?:")
+_CALLED: Final = re.compile(r"\b([a-z]\w*(?:\.\w+)*)\(")
+_DOTTED: Final = re.compile(r"`~?([a-z]\w*(?:\.\w+)+)(?:\(\))?`")
+_LONGEST_NOISE: Final = 12
+_MOST_MIXED: Final = 3
 _LEAST_WORDS: Final = 6
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _MOST_NAMES, _MOST_TEXTS = 12, 6
@@ -158,30 +173,42 @@ def changed_tests(patch: str) -> tuple[str, ...]:
 def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> DraftedPrompt:
     """Draft a prompt from the messages of a change, the one of its merge first."""
     answer = _Answer(changed)
+    if _is_mixed(messages):
+        return DraftedPrompt("", problem="a merge of several changes")
     subjects, body = _plain(messages)
     if not subjects or _CHORE.match(subjects[0]):
         return DraftedPrompt("", problem="a chore by its message: no behaviour is asked for")
     if answer.lines > _MOST_LINES:
         return DraftedPrompt("", problem="too large")
-    asked, left_out = answer.sift([one for one in subjects if not _CHORE.match(one)], titles=True)
-    more, others = answer.sift(body)
     news, left = answer.sift(list(answer.news()), titles=True)
-    kept, left_out = [*asked, *more], [*left_out, *others, *left]
+    asked, left_out = answer.sift(subjects[:1], titles=True)
+    # A title of a commit in a merge tells what was asked for, where the changelog does not, and how it was done.
+    more, others = answer.sift([one for one in subjects[1:] if not _is_noise(one)], titles=not news)
+    said, how = answer.sift(body)
+    if not asked and not news:
+        return DraftedPrompt("", problem="its message says only how it was done")
+    kept, left_out = list(dict.fromkeys((*asked, *more, *said))), [*left_out, *others, *how, *left]
     names, texts = list(answer.names()), list(answer.texts())
-    said = "\n\n".join(kept)[:_LONGEST_BODY]
+    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, names, texts)
+    if not text:
+        return DraftedPrompt("", problem="its message says too little")
+    return DraftedPrompt(text, tuple(left_out))
+
+
+def _framed(said: str, news: Sequence[str], names: Sequence[tuple[str, str]], texts: Sequence[str]) -> str:
+    """Write a prompt of its parts; empty where they say too little."""
     docs = " ".join(doc for _, doc in names)
     if len(set(_WORDS.findall(f"{said} {' '.join(news)} {docs}".casefold()))) < _LEAST_WORDS:
-        return DraftedPrompt("", problem="its message says too little")
+        return ""
     parts = [said]
-    if news:
+    if news := [line for line in news if line not in said]:
         parts.append("\n".join((_NEWS_HEAD, *(f"- {line}" for line in news))))
     if names:
         listed = (f"- {name}{f': {doc}' if doc else ''}" for name, doc in names)
         parts.append("\n".join((_NAMES_HEAD, *listed)))
     if texts:
         parts.append("\n".join((_TEXTS_HEAD, *(f"- {text}" for text in texts))))
-    text = "\n\n".join(part for part in (*parts, _INTRODUCES) if part)
-    return DraftedPrompt(text, tuple(left_out))
+    return "\n\n".join(part for part in (*parts, _INTRODUCES) if part)
 
 
 def without_frame(prompt: str) -> str:
@@ -189,6 +216,18 @@ def without_frame(prompt: str) -> str:
     for part in (_NEWS_HEAD, _NAMES_HEAD, _TEXTS_HEAD, _INTRODUCES):
         prompt = prompt.replace(part, "")
     return prompt
+
+
+def _is_mixed(messages: Sequence[str]) -> bool:
+    """Whether a merge has no title of its own and brings commits of several people's minds."""
+    titled = any(line.strip() and not _MERGE.match(line.strip()) for line in messages[0].splitlines()[:4])
+    return not titled and len(messages) > _MOST_MIXED + 1
+
+
+def _is_noise(entry: str) -> bool:
+    """Whether an entry of a list, or a title in a merge, is about documents, style or tools alone."""
+    text = entry.strip().lstrip("-*+ ")
+    return bool(_CHORE.match(text)) or (len(text.split()) <= _LONGEST_NOISE and bool(_NOISE.search(text)))
 
 
 def _plain(messages: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -218,6 +257,9 @@ class _Answer:
         self._lines = {flat for line in self._added if len(flat := _squeezed(line)) >= _LEAST_CODE}
         self._known = _squeezed(self._tests) + _squeezed("\n".join(self._removed))
         before = set(_NAME.findall("\n".join(self._removed)))
+        known = before | self._tested
+        called = {name for line in self._added for name in _CALLED.findall(line) if not _DEFINITION.match(line)}
+        self._calls = {name for name in called if name.rpartition(".")[2] not in known | _defined(self._added)}
         self._own = {name for name in _defined(self._added) if name not in self._tested | before and _is_code(name)}
 
     def sift(self, paragraphs: Sequence[str], *, titles: bool = False) -> tuple[list[str], list[str]]:
@@ -245,8 +287,11 @@ class _Answer:
         whole = [part for line in sentence.splitlines() if len(part := _squeezed(line)) >= _LEAST_CODE * 2]
         in_code = any(part in line for part in (*signs, *whole) for line in self._lines)
         paths = any(one.path in sentence or f"{one.path.rpartition('/')[2]}:" in sentence for one in self._code)
+        named = {*_CALLED.findall(sentence), *_DOTTED.findall(sentence)}
+        entry = _is_list([sentence]) and (_is_noise(sentence) or bool(_OF_FUNCTION.match(sentence)))
         order = not title and not _is_list([sentence]) and _HOW.match(sentence)
-        return bool(in_code or paths or words & self._own or _ASIDE.search(sentence) or order)
+        shown = in_code or paths or words & self._own or named & self._calls
+        return bool(shown or entry or order or _ASIDE.search(sentence))
 
     def news(self) -> Iterator[str]:
         """Yield what the change adds to a changelog."""

@@ -109,7 +109,7 @@ class CommitHarvest:
                 self._leave_out(found, seen, change.commit, reason)
             elif drafted is not None:
                 batch.append(drafted)
-            if len(batch) >= _BATCH:
+            if len(batch) >= min(_BATCH, 2 * (count - len(found.candidates))):
                 self._check(skill, batch, (found, seen, known), count)
                 batch.clear()
             if len(found.candidates) >= count or checked >= _MOST_CHECKED:
@@ -150,6 +150,8 @@ class CommitHarvest:
                 put_candidates(self.folder, (skill, "harvest"), [(checked.entry, why, notes)])
                 found.candidates.append((checked.task.id, why))
                 self._remember(seen, commit, "")
+            else:
+                found.more = True
         if batch:
             done = f"{count_noun(found.with_tests, 'change')} with tests looked at"
             self.notice(f"{done}: {count_noun(len(found.candidates), 'candidate')}")
