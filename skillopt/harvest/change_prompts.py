@@ -74,22 +74,38 @@ _ASIDE: Final = re.compile(
     r"|merge conflicts?|AI (?:helped|assisted)|copilot|claude|thanks to)\b|^verified\b",
     re.IGNORECASE,
 )
+_ORDERS: Final = (
+    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy"
+    r"|correct|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|materiali[sz]e|move"
+    r"|normali[sz]e|open|pad|pass|patch|pre-?compute|put|refactor|remove|rename|replace|resolve|restore|rewrite"
+    r"|right-pad|route|set|simplify|split|store|switch|track|turn|update|use|walk|wrap)"
+)
+"""What a programmer is told to do, where the person who asked would say how it has to behave."""
+
 _MEANS: Final = re.compile(
-    r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking)\b.*$"
-    r"|,? so (?:add|use|call|make|set|pass|move|replace|wrap|check)\b.*$|[;,] (?:use|add|call|replace|move) .*$",
+    r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking|walking)\b.*$"
+    rf"|[;,] (?:so |and |we |then )*{_ORDERS} .*$",
     re.IGNORECASE,
 )
 _HOW: Final = re.compile(
     r"^\W*(?:the (?:fix|solution|approach|implementation|patch)\b"
     r"|(?:this|we|it|now|this (?:fix|patch|change|commit|pr)) "
     r"(?:(?:fixes|solves|does|is done|is fixed|works) (?:\w+ ){0,4}by|uses?|replaces?|moves?|refactors?|extracts?)\b"
-    r"|(?:fix: |also |instead,? |rather,? |then |simply |so )*"
-    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy|correct"
-    r"|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|move|normali[sz]e|pad|pass|pre-?compute|put"
-    r"|refactor|remove|rename|replace|restore|rewrite|right-pad|route|set|simplify|split|store|switch|track|turn"
-    r"|update|use|walk|wrap)[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
+    rf"|(?:fix: |also |instead,? |rather,? |then |simply |so )*{_ORDERS}[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
     re.IGNORECASE,
 )
+_REWORKED: Final = re.compile(
+    r"^\W*(?:(?:use|bind|calculate|change|close|convert|defer|extract|inline|move|open|patch|refactor|rename|replace"
+    r"|resolve|rewrite|rework|switch)[ds]?|using)\b",
+    re.IGNORECASE,
+)
+"""How an entry of a list, or a title that the changelog explains, begins where it says how it was done."""
+
+_SAID: Final = re.compile(
+    r"raise|error|exception|warn|message|msg|echo|print|fail|help|label|log|_\(|description|title", re.IGNORECASE
+)
+"""What a line of code has that says a text to people."""
+
 _CREDIT: Final = re.compile(
     r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|@[\w-]+"
 )
@@ -154,7 +170,8 @@ def read_patch(patch: str) -> tuple[ChangedLines, ...]:
         if names and body:
             lines = body.splitlines()[1:]
             removed = tuple(line[1:] for line in lines if line.startswith("-"))
-            added = tuple(line[1:] for line in lines if line.startswith("+"))
+            # An empty line keeps apart what was added in different places.
+            added = tuple("" if line.startswith("@@ ") else line[1:] for line in lines if line.startswith(("+", "@@ ")))
             found.append(ChangedLines(names[-1].rstrip("\t"), removed, added))
     return tuple(found)
 
@@ -181,7 +198,8 @@ def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> Dr
     if answer.lines > _MOST_LINES:
         return DraftedPrompt("", problem="too large")
     news, left = answer.sift(list(answer.news()), titles=True)
-    asked, left_out = answer.sift(subjects[:1], titles=True)
+    explained = bool(news) and bool(_REWORKED.match(subjects[0]))
+    asked, left_out = ([], subjects[:1]) if explained else answer.sift(subjects[:1], titles=True)
     # A title of a commit in a merge tells what was asked for, where the changelog does not, and how it was done.
     more, others = answer.sift([one for one in subjects[1:] if not _is_noise(one)], titles=not news)
     said, how = answer.sift(body)
@@ -269,6 +287,8 @@ class _Answer:
             said = []
             for sentence in _sentences(paragraph):
                 shown = _MEANS.sub("", sentence) if not _FENCE.match(sentence) else sentence
+                if not _WORDS.search(sentence):
+                    continue
                 if self._tells(shown, title=titles) or not _WORDS.search(shown):
                     left_out.append(sentence)
                     continue
@@ -288,7 +308,9 @@ class _Answer:
         in_code = any(part in line for part in (*signs, *whole) for line in self._lines)
         paths = any(one.path in sentence or f"{one.path.rpartition('/')[2]}:" in sentence for one in self._code)
         named = {*_CALLED.findall(sentence), *_DOTTED.findall(sentence)}
-        entry = _is_list([sentence]) and (_is_noise(sentence) or bool(_OF_FUNCTION.match(sentence)))
+        entry = _is_list([sentence]) and (
+            _is_noise(sentence) or bool(_OF_FUNCTION.match(sentence) or _REWORKED.match(sentence))
+        )
         order = not title and not _is_list([sentence]) and _HOW.match(sentence)
         shown = in_code or paths or words & self._own or named & self._calls
         return bool(shown or entry or order or _ASIDE.search(sentence))
@@ -321,9 +343,14 @@ class _Answer:
                 listed += 1
                 yield f"`{shown}` in `{one.path}`", _docstring(one.added, end + 1)
 
+    def _is_said(self, at: int) -> bool:
+        """Whether a line, or one of the two above it, says a text to people."""
+        return any(_SAID.search(line) for line in self._added[max(at - 2, 0) : at + 1])
+
     def texts(self) -> Iterator[str]:
         """Yield the texts of several words that tests look for and only the changed code has."""
-        code, before, listed = "\n".join(self._added), "\n".join(self._removed), 0
+        code = "\n".join(line for at, line in enumerate(self._added) if self._is_said(at))
+        before, listed = "\n".join(self._removed), 0
         for text in dict.fromkeys(one or other for one, other in _STRING.findall(self._tests)):
             shown = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2
             if (
@@ -382,6 +409,8 @@ def _signature(lines: Sequence[str], at: int) -> tuple[str, int]:
     while text.count("(") > text.count(")") and end + 1 < len(lines) and end - at < _MOST_NAMES:
         end += 1
         text = f"{text} {lines[end].strip()}"
+    if text.count("(") > text.count(")"):
+        return f"{text.partition('(')[0]}(…)", end
     flat = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", text))
     return flat.rstrip(" {:"), end
 
@@ -391,4 +420,5 @@ def _docstring(lines: Sequence[str], at: int) -> str:
     if at >= len(lines) or not (opened := re.match(r'\s*[rRuU]?("""|\'\'\')', lines[at])):
         return ""
     text = "\n".join(lines[at:])[len(opened[0]) :].partition(opened[1])[0]
-    return " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:_LONGEST_DOC]
+    first = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:_LONGEST_DOC]
+    return "" if first.startswith("..") else first

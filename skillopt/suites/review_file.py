@@ -142,7 +142,7 @@ def missing_files(task: Task) -> tuple[str, ...]:
     >>> missing_files(Task("t", "Clean data/vendors.csv, e.g. row 3, for README.md.", VerifierSpec("exact")))
     ('data/vendors.csv', 'README.md')
     """
-    there = {file.path for file in task.files}
+    there = {file.path for file in task.placed}
     ends = {path.rpartition("/")[2] for path in there}
     named = dict.fromkeys(word for word in _NAMED.findall(task.prompt) if _DATA.search(word))
     return tuple(word for word in named if word not in there and word not in ends)
