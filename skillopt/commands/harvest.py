@@ -159,7 +159,8 @@ def _expect_fitting(
 def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet: bool) -> dict[str, Any]:
     """Check merged changes by their own tests, on this machine only, and write candidates for tasks."""
     if skill is not None and ".." in skill and not ids:
-        skill, ids = None, [skill]
+        ids = [skill]
+        skill = None
     selection, wanted = Selection(skill), next(iter(ids), "HEAD")
     project = selection.project()
     target, repository = project.target(selection), project.repository()

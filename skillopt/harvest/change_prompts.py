@@ -5,30 +5,14 @@ listed, are code of the change, names that only its code has, and how it was don
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ChangedLines", "DraftedPrompt", "changed_tests", "draft_prompt", "read_patch", "side_of", "without_frame"]
+from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
 
-_TEST: Final = re.compile(
-    r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|conftest)\.py$|[._-](?:test|spec|tests)\.\w+$"
-    r"|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift)$"
-)
-_CODE: Final = re.compile(
-    r"\.(?:py|pyx|js|jsx|mjs|cjs|ts|tsx|go|rs|rb|java|kt|cs|php|c|cc|cpp|h|hpp|swift|scala|ex|exs|lua|pl|r|jl|sh)$",
-    re.IGNORECASE,
-)
-_NO_CODE: Final = re.compile(r"(?:^|/)(?:docs?|examples?|benchmarks?|\.github|ci)/|(?:^|/)(?:setup|noxfile|conf)\.py$")
-_NEWS: Final = re.compile(
-    r"(?:^|/)(?:change(?:s|log)?|news|history|releases?)[\w.-]*(?:/|$)|newsfragments?/|releasenotes/", re.IGNORECASE
-)
-_DEFINITION: Final = re.compile(
-    r"^\s*(?:export |pub(?:\(\w+\))? |async |static |public |private |default )*"
-    r"(?:def|class|function|fn|func|interface|struct|trait|type) (?P<name>\w+)"
-)
-_ASSIGNED: Final = re.compile(r"^(?P<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
-_NAME: Final = re.compile(r"[A-Za-z_]\w+")
+__all__ = ["DraftedPrompt", "draft_prompt", "without_frame"]
+
 _STRING: Final = re.compile(r"""(?<![\w])(?:"([^"\\\n]{8,120})"|'([^'\\\n]{8,120})')""")
 _FENCE: Final = re.compile(r"^(?:```|~~~)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
@@ -107,7 +91,7 @@ _SAID: Final = re.compile(
 """What a line of code has that says a text to people."""
 
 _CREDIT: Final = re.compile(
-    r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|@[\w-]+"
+    r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|\b(?:by|from|and) @[\w-]+"
 )
 _RELEASE: Final = re.compile(r"\W*(?:[\d.v]+\b|unreleased|version\b|\(?released)", re.IGNORECASE)
 _OF_FUNCTION: Final = re.compile(r"^\s*[-*+] `{0,2}\w*(?:[._]\w+)+`{0,2}(?:\(\))?(?: / \w+)? ?:")
@@ -122,21 +106,11 @@ _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
 
 _LONGEST_BODY: Final = 2_500
-_LONGEST_DOC: Final = 300
 _LEAST_CODE: Final = 10
 _NEWS_HEAD: Final = "The changelog will say:"
 _NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
 _TEXTS_HEAD: Final = "Tests look for these texts, word for word:"
 _INTRODUCES: Final = "Change the code of this repository accordingly; tests will be run against it."
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedLines:
-    """Lines that a patch removed from a file and added to it."""
-
-    path: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,45 +120,6 @@ class DraftedPrompt:
     text: str
     left_out: tuple[str, ...] = ()
     problem: str = ""
-
-
-def side_of(path: str) -> str:
-    """Say what a file is: `test`, `code`, `news`, or empty for anything else.
-
-    >>> [side_of(name) for name in ("tests/test_a.py", "src/a.py", "CHANGES.rst", "docs/conf.py", "a_test.go")]
-    ['test', 'code', 'news', '', 'test']
-    """
-    if _TEST.search(path):
-        return "test"
-    if _NEWS.search(path) and not _CODE.search(path):
-        return "news"
-    return "code" if _CODE.search(path) and not _NO_CODE.search(path) else ""
-
-
-def read_patch(patch: str) -> tuple[ChangedLines, ...]:
-    """Read a patch without lines around the changes."""
-    found = []
-    for part in re.split(r"^diff --git .*$", patch, flags=re.MULTILINE)[1:]:
-        head, _, body = part.partition("\n@@")
-        names = re.findall(r"^(?:\+\+\+ b/|--- a/)(.*)$", head, re.MULTILINE)
-        if names and body:
-            lines = body.splitlines()[1:]
-            removed = tuple(line[1:] for line in lines if line.startswith("-"))
-            # An empty line keeps apart what was added in different places.
-            added = tuple("" if line.startswith("@@ ") else line[1:] for line in lines if line.startswith(("+", "@@ ")))
-            found.append(ChangedLines(names[-1].rstrip("\t"), removed, added))
-    return tuple(found)
-
-
-def changed_tests(patch: str) -> tuple[str, ...]:
-    r"""List the tests that a patch adds or changes, and the classes around them, as its hunks name them.
-
-    >>> changed_tests("@@ -1,0 +2,3 @@ class SumTests(TestCase):\n+    def test_sum(self):\n+        x = 1\n")
-    ('SumTests', 'test_sum')
-    """
-    around = re.findall(r"^@@ .* @@ *(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
-    added = re.findall(r"^\+\s*(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
-    return tuple(dict.fromkeys((*around, *added)))
 
 
 def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> DraftedPrompt:
@@ -206,7 +141,7 @@ def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> Dr
     if not asked and not news:
         return DraftedPrompt("", problem="its message says only how it was done")
     kept, left_out = list(dict.fromkeys((*asked, *more, *said))), [*left_out, *others, *how, *left]
-    names, texts = list(answer.names()), list(answer.texts())
+    names, texts = list(answer.names())[:_MOST_NAMES], list(answer.texts())[:_MOST_TEXTS]
     text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, names, texts)
     if not text:
         return DraftedPrompt("", problem="its message says too little")
@@ -268,17 +203,19 @@ class _Answer:
         self._code = [one for one in changed if side_of(one.path) == "code"]
         self._news = [one for one in changed if side_of(one.path) == "news"]
         self._tests = "\n".join(line for one in changed if side_of(one.path) == "test" for line in one.added)
-        self._tested = set(_NAME.findall(self._tests))
+        self._tested = set(NAME.findall(self._tests))
         self._added = [line for one in self._code for line in one.added]
         self._removed = [line for one in self._code for line in one.removed]
         self.lines = len(self._added)
         self._lines = {flat for line in self._added if len(flat := _squeezed(line)) >= _LEAST_CODE}
         self._known = _squeezed(self._tests) + _squeezed("\n".join(self._removed))
-        before = set(_NAME.findall("\n".join(self._removed)))
+        before = set(NAME.findall("\n".join(self._removed)))
         known = before | self._tested
-        called = {name for line in self._added for name in _CALLED.findall(line) if not _DEFINITION.match(line)}
-        self._calls = {name for name in called if name.rpartition(".")[2] not in known | _defined(self._added)}
-        self._own = {name for name in _defined(self._added) if name not in self._tested | before and _is_code(name)}
+        called = {name for line in self._added for name in _CALLED.findall(line) if not DEFINITION.match(line)}
+        self._calls = {name for name in called if name.rpartition(".")[2] not in known | defined_names(self._added)}
+        self._own = {
+            name for name in defined_names(self._added) if name not in self._tested | before and _is_code(name)
+        }
 
     def sift(self, paragraphs: Sequence[str], *, titles: bool = False) -> tuple[list[str], list[str]]:
         """Part what may be said from what gives the answer away; a title says what is wanted, as an order."""
@@ -301,7 +238,7 @@ class _Answer:
 
     def _tells(self, sentence: str, *, title: bool) -> bool:
         """Whether a sentence says how it was done, where, or only that tests were added."""
-        words = set(_NAME.findall(sentence))
+        words = set(NAME.findall(sentence))
         quoted = [_squeezed(part) for part in re.findall(r"`+([^`]{3,200})`+", sentence)]
         signs = [part for part in quoted if not part.replace(".", "").isidentifier() and part not in self._known]
         whole = [part for line in sentence.splitlines() if len(part := _squeezed(line)) >= _LEAST_CODE * 2]
@@ -326,40 +263,22 @@ class _Answer:
                     yield flat
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Yield the definitions, with the first words of their docstrings, that tests use and the code lacks."""
-        gone = {_squeezed(line) for line in self._removed}
-        listed = 0
+        """Yield what tests use and the code lacks, with the first words about it."""
         for one in self._code:
-            for at, line in enumerate(one.added):
-                found = _DEFINITION.match(line) or _ASSIGNED.match(line)
-                if not found or found["name"] not in self._tested or _squeezed(line) in gone or listed >= _MOST_NAMES:
-                    continue
-                if found["name"].startswith("test") or (
-                    found.re is _ASSIGNED and found["name"] in _words(self._removed)
-                ):
-                    continue
-                signature, end = _signature(one.added, at)
-                shown = signature if found.re is _DEFINITION else found["name"]
-                listed += 1
-                yield f"`{shown}` in `{one.path}`", _docstring(one.added, end + 1)
-
-    def _is_said(self, at: int) -> bool:
-        """Whether a line, or one of the two above it, says a text to people."""
-        return any(_SAID.search(line) for line in self._added[max(at - 2, 0) : at + 1])
+            yield from (
+                (f"`{shown}` in `{one.path}`", said) for shown, said in new_names(one, self._tested, self._removed)
+            )
 
     def texts(self) -> Iterator[str]:
         """Yield the texts of several words that tests look for and only the changed code has."""
-        code = "\n".join(line for at, line in enumerate(self._added) if self._is_said(at))
-        before, listed = "\n".join(self._removed), 0
+        said = (
+            line for at, line in enumerate(self._added) if _SAID.search(" ".join(self._added[max(at - 2, 0) : at + 1]))
+        )
+        code = "\n".join(said)
+        before = "\n".join(self._removed)
         for text in dict.fromkeys(one or other for one, other in _STRING.findall(self._tests)):
-            shown = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2
-            if (
-                shown
-                and any(f"{sign}{text}{sign}" in code for sign in "\"'")
-                and text not in before
-                and listed < _MOST_TEXTS
-            ):
-                listed += 1
+            telling = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2 and text not in before
+            if telling and any(f"{sign}{text}{sign}" in code for sign in "\"'"):
                 yield text
 
 
@@ -390,35 +309,3 @@ def _squeezed(line: str) -> str:
 
 def _is_code(name: str) -> bool:
     return len(name) > 3 and ("_" in name or name not in {name.lower(), name.capitalize()})  # noqa: PLR2004
-
-
-def _defined(lines: Iterable[str]) -> set[str]:
-    found = (
-        _DEFINITION.match(line) or re.match(r"^\s*(?:self\.)?(?P<name>\w+)\s*(?::[^=]+)?=(?!=)", line) for line in lines
-    )
-    return {one["name"] for one in found if one}
-
-
-def _words(lines: Iterable[str]) -> set[str]:
-    return {name for line in lines for name in _NAME.findall(line)}
-
-
-def _signature(lines: Sequence[str], at: int) -> tuple[str, int]:
-    """Return a definition on one line, and the line where it ends."""
-    text, end = lines[at].strip(), at
-    while text.count("(") > text.count(")") and end + 1 < len(lines) and end - at < _MOST_NAMES:
-        end += 1
-        text = f"{text} {lines[end].strip()}"
-    if text.count("(") > text.count(")"):
-        return f"{text.partition('(')[0]}(…)", end
-    flat = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", text))
-    return flat.rstrip(" {:"), end
-
-
-def _docstring(lines: Sequence[str], at: int) -> str:
-    """Return the first paragraph of a docstring that begins at a line, empty for none."""
-    if at >= len(lines) or not (opened := re.match(r'\s*[rRuU]?("""|\'\'\')', lines[at])):
-        return ""
-    text = "\n".join(lines[at:])[len(opened[0]) :].partition(opened[1])[0]
-    first = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:_LONGEST_DOC]
-    return "" if first.startswith("..") else first

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SuiteError, UsageError
-from skillopt.harvest.change_prompts import changed_tests, side_of
+from skillopt.harvest.changed_lines import changed_tests, side_of
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
@@ -22,7 +22,7 @@ from skillopt.verifiers import load_verifier
 from skillopt.versions.history import MergedChange, patch_of, read_tree
 from skillopt.versions.repository import Repository
 
-__all__ = ["CheckedChange", "TestCommand", "check_change", "find_test_command", "why_not"]
+__all__ = ["CheckedChange", "TestCommand", "find_test_command", "prove_change", "why_not"]
 
 _VENVS: Final = (".venv", "venv", "env")
 _TESTS: Final = "{tests}"
@@ -49,28 +49,17 @@ _MOST_DESELECTED: Final = 20
 _MOST_FILES: Final = 12
 _MOST_NAMED: Final = 900
 _RUN_BY_PYTEST: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests)\.py$")
-_CONFIGS: Final = (
-    ("pytest.ini", ""),
-    (".pytest.ini", ""),
-    ("pyproject.toml", "[tool.pytest"),
-    ("tox.ini", "[pytest]"),
-    ("setup.cfg", "[tool:pytest]"),
+_CONFIGS: Final = {
+    "pytest.ini": "",
+    "pyproject.toml": "[tool.pytest",
+    "tox.ini": "[pytest]",
+    "setup.cfg": "[tool:pytest]",
+}
+_NETWORK: Final = re.compile(
+    r"gaierror|Name or service not known|name resolution|Network is unreachable|NameResolutionError"
 )
-_NEEDS: Final = (
-    (
-        "its tests need a network",
-        re.compile(
-            r"gaierror|Name or service not known|Temporary failure in name resolution|Network is unreachable"
-            r"|NameResolutionError|getaddrinfo"
-        ),
-    ),
-    (
-        "its tests need a database",
-        re.compile(
-            r"psycopg|pymysql|MySQLdb|pymongo|redis\.exceptions|could not connect to server|cx_Oracle"
-            r"|sqlalchemy\.exc\.Oper"
-        ),
-    ),
+_DATABASE: Final = re.compile(
+    r"psycopg|pymysql|MySQLdb|pymongo|redis\.exceptions|could not connect to server|cx_Oracle"
 )
 _LACKING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'|unrecognized arguments: (\S+)")
 
@@ -132,7 +121,7 @@ def why_not(change: MergedChange) -> str:
     return "too large" if len(sides["code"]) > _MOST_FILES else ""
 
 
-def check_change(
+def prove_change(
     root: Path, change: MergedChange, command: TestCommand, without: Sequence[str], prompt: tuple[str, str]
 ) -> CheckedChange:
     """Run the tests of a change before it and with it, three times each, and write the task of an id and a prompt."""
@@ -221,7 +210,9 @@ class _Change:
         if not self._command.pytest:
             return tuple(part for word in argv for part in (run if word == _TESTS else (word,)))
         files = {file.path: file for file in self._before.files}
-        config = next((name for name, mark in _CONFIGS if name in files and mark in files[name].text), os.devnull)
+        config = next(
+            (name for name, mark in _CONFIGS.items() if name in files and mark in files[name].text), os.devnull
+        )
         places = "src ." if any(path.startswith("src/") for path in files) else "."
         fixed = ("-q", "-p", "no:cacheprovider", "-c", config, "--rootdir", ".")
         return (*argv, *fixed, "-o", "addopts=", "-o", f"pythonpath={places}", *more, *run)
@@ -290,5 +281,6 @@ def _hindrance(ended: ProcessResult) -> str:
         return "its tests take too long" if ended.timed_out else f"its tests used {ended.exceeded}"
     if lacking := _LACKING.search(said):
         return f"its tests need {lacking[1] or lacking[2]}, which this environment lacks"
-    named = next((reason for reason, pattern in _NEEDS if pattern.search(said)), "")
-    return named or "its tests fail in this environment"
+    if _NETWORK.search(said) or _DATABASE.search(said):
+        return f"its tests need a {'network' if _NETWORK.search(said) else 'database'}"
+    return "its tests fail in this environment"

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.harvest.candidates import task_name
-from skillopt.harvest.change_prompts import DraftedPrompt, draft_prompt, read_patch, without_frame
-from skillopt.harvest.commit_checks import CheckedChange, TestCommand, check_change, why_not
+from skillopt.harvest.change_prompts import DraftedPrompt, draft_prompt, without_frame
+from skillopt.harvest.changed_lines import read_patch
+from skillopt.harvest.commit_checks import CheckedChange, TestCommand, prove_change, why_not
 from skillopt.harvest.near_copies import is_near_copy, word_digests
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.redaction import Redaction
@@ -158,7 +159,7 @@ class CommitHarvest:
 
     def _checked(self, one: _Drafted) -> CheckedChange:
         name = f"{one.change.at[:10]}-{task_name(one.prompt.text)}"
-        return check_change(self.repository.root, one.change, self.command, self.without, (name, one.prompt.text))
+        return prove_change(self.repository.root, one.change, self.command, self.without, (name, one.prompt.text))
 
     def _leave_out(self, found: HarvestedCommits, seen: dict[str, str], commit: str, reason: str) -> None:
         found.left_out[reason] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.harvest.commit_checks import check_change, find_test_command
+from skillopt.harvest.commit_checks import find_test_command, prove_change
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import load_suite
@@ -16,7 +16,7 @@ from skillopt.tasks import File
 from skillopt.verifiers import load_verifier
 from skillopt.versions.history import merged_changes
 from skillopt.versions.repository import Repository
-from tests.fakes.merged_history import code_of, commit, make_history, test_of
+from tests.fakes.merged_history import code_of, commit, make_history, proof_of
 from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
@@ -109,13 +109,13 @@ def test_what_is_no_task_is_left_out_with_the_reason(tmp_path: Path) -> None:
         "train": "assert 1 == 2",
     }
     for name, body in bodies.items():
-        files = {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": test_of(name, body)}
+        files = {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": proof_of(name, body)}
         commit(project, files, asked.format(name), 1)
     for name, message in (("bus", "Bus"), ("plane", "Bump version to 2.0")):
         commit(
-            project, {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": test_of(name, "pass")}, message, 2
+            project, {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": proof_of(name, "pass")}, message, 2
         )
-    files = {"ledger/bus.py": code_of("bus") + "\n", "tests/test_bus.py": test_of("bus", "assert True")}
+    files = {"ledger/bus.py": code_of("bus") + "\n", "tests/test_bus.py": proof_of("bus", "assert True")}
     commit(project, files, "Read slips of buses again, with another line end below them", 3)
     commit(project, {"ledger/bus.py": code_of("bus") + "\n\n"}, "Only code is changed in this one here", 4)
     files = {"ledger/notes.py": "NOTE = 1\n", "tests/data.json": "{}"}
@@ -140,11 +140,11 @@ def test_a_test_that_is_right_now_and_then_is_left_out_as_flaky(tmp_path: Path) 
     counted.write_text("", encoding="utf-8")
     body = f"path = __import__('pathlib').Path({str(counted)!r})\n    path.write_text(path.read_text() + 'x')\n"
     body += "    assert len(path.read_text()) != 2"
-    files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": test_of("bus", body)}
+    files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": proof_of("bus", body)}
     commit(project, files, "Read slips of buses, on which the last figure is the one that counts", 9)
     change = next(iter(merged_changes(Repository.find(project), "HEAD", 1)))
     command = find_test_command(project, f"{sys.executable} -m pytest", "none")
-    checked = check_change(project, change, command, (), ("t", "Read."))
+    checked = prove_change(project, change, command, (), ("t", "Read."))
 
     assert checked.reason == "flaky: 1 of 2 runs passed with the change"
 
@@ -155,7 +155,7 @@ def test_merges_renames_and_submodules_are_read_as_what_they_change(tmp_path: Pa
     git(project, "checkout", "-q", "-b", "side")
     moved = {"ledger/dinner.py": code_of("dinner"), "ledger/taxi.py": None, "tests/test_taxi.py": None}
     commit(project, moved, "Name dinners rather than taxis, since there are none of these left", 21, "Bo Li")
-    commit(project, {"tests/test_dinner.py": test_of("dinner", "pass")}, "Test dinners", 22, "Bo Li")
+    commit(project, {"tests/test_dinner.py": proof_of("dinner", "pass")}, "Test dinners", 22, "Bo Li")
     git(project, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},vendored")
     git(project, "commit", "-qm", "Vendored")
     git(project, "checkout", "-q", "main")
@@ -220,9 +220,9 @@ def test_a_command_of_another_language_is_run_as_it_is(project: Path) -> None:
     commit(project, files, "Greet whoever starts the ledger with a friendly hello", 23)
     found = harvest(project, "-n", "1")
 
-    assert [one["why"].partition("; ")[2] for one in found["candidates"]] == [
-        "its tests fail before it and pass with it"
-    ]  # type: ignore[attr-defined]
+    (entry,) = read_candidates(waiting(project))
+    assert offered(found) == ["2026-01-24-greet-whoever-starts-the"]
+    assert "; its tests fail before it and pass with it" in entry.path.read_text(encoding="utf-8")
 
 
 def test_init_says_how_many_merged_changes_carry_tests_where_there_are_no_tasks(project: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.fakes.projects import git
 
-__all__ = ["ASKED", "code_of", "commit", "make_history", "test_of"]
+__all__ = ["ASKED", "code_of", "commit", "make_history", "proof_of"]
 
 ASKED = {
     "taxi": "Taxi receipts name the fare after the kilometres driven, so the last figure on the page counts.",
@@ -31,13 +31,10 @@ def code_of(name: str, *, cents: bool = True) -> str:
     return f"def read_{name}(text):\n    return {amount}\n"
 
 
-def test_of(name: str, body: str) -> str:
+def proof_of(name: str, body: str) -> str:
     """Return the test of such a module."""
     head = f"from ledger.{name} import read_{name}\n\n\ndef test_{name}():\n"
     return f"{head}    {body}\n    assert read_{name}('7 12.50') == 1250\n"
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 def commit(folder: Path, files: Mapping[str, str | None], message: str, day: int, author: str = "Ann Okoro") -> str:
@@ -68,5 +65,5 @@ def make_history(folder: Path, changes: int = len(ASKED)) -> None:
     start = {"AGENTS.md": "# Ledger\n\n- Be brief.\n", "skillopt.toml": settings, "ledger/__init__.py": ""}
     commit(folder, {**start, ".gitignore": ".skillopt/\n"}, "Begin", 0)
     for day, (name, asked) in enumerate(list(ASKED.items())[:changes], 1):
-        files = {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": test_of(name, "pass")}
+        files = {f"ledger/{name}.py": code_of(name), f"tests/test_{name}.py": proof_of(name, "pass")}
         commit(folder, files, f"Read what a {name} slip says (#{day})\n\n{asked}", day)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from skillopt.harvest.change_prompts import ChangedLines, draft_prompt, read_patch, side_of
+from skillopt.harvest.change_prompts import draft_prompt
+from skillopt.harvest.changed_lines import ChangedLines, read_patch, side_of
 
 CODE = ChangedLines(
     "src/sums.py",
