@@ -252,9 +252,7 @@ class _Change:
             if passed not in {0, runs}:
                 return f"flaky: {passed} of {runs} runs passed {'with the change' if wanted else 'without it'}"
             if bool(passed) is not wanted:
-                return (
-                    "passes without the change" if passed else "passes only with files that are no code, or not at all"
-                )
+                return "passes without the change" if passed else "needs more than its code and its tests to pass"
         return ""
 
     def _entry(self, task: Task) -> dict[str, object]:
