@@ -98,13 +98,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files of a commit that a task begins with, below its own files; no text of the task.
-
-    Args:
-        commit: The commit.
-        without: Files and folders of it that are left out.
-        files: What is left.
-    """
+    """The files of a commit, without some, that a task begins with below its own files; no text of the task."""
 
     commit: str
     without: tuple[str, ...] = ()

@@ -197,6 +197,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
         "left_out": dict(found.left_out.most_common()),
         "more": found.more,
         "shallow": found.shallow,
+        "beyond": found.beyond,
     }
 
 
@@ -209,7 +210,9 @@ def _change_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  left out {number}: {escape_terminal(reason)}" for reason, number in result["left_out"].items())
     if result["shallow"]:
         yield "this clone has only a part of the history: `git fetch --unshallow` brings the rest"
-    if result["more"]:
+    if result["beyond"]:
+        yield f"older commits: skillopt harvest {result['skill']} --commits {result['beyond']}"
+    elif result["more"]:
         yield "older changes were not looked at: the same command goes on with them"
     if result["review"]:
         yield (

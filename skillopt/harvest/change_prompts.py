@@ -106,7 +106,7 @@ _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
 
 _LONGEST_BODY: Final = 2_500
-_LEAST_CODE: Final = 10
+_LEAST_CODE, _LEAST_NAME = 10, 4
 _NEWS_HEAD: Final = "The changelog will say:"
 _NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
 _TEXTS_HEAD: Final = "Tests look for these texts, word for word:"
@@ -308,4 +308,4 @@ def _squeezed(line: str) -> str:
 
 
 def _is_code(name: str) -> bool:
-    return len(name) > 3 and ("_" in name or name not in {name.lower(), name.capitalize()})  # noqa: PLR2004
+    return len(name) >= _LEAST_NAME and ("_" in name or name not in {name.lower(), name.capitalize()})

@@ -35,7 +35,7 @@ _LONGEST_NOTE: Final = 400
 _MENTION: Final = re.compile(r"\s*\b(?:by|thanks to|from|via|cc) @[\w-]+", re.IGNORECASE)
 _UNCOUNTED: Final = frozenset({"no change of tests", "the first commit of this clone"})
 
-RunAll = Callable[
+_RunAll = Callable[
     [Callable[["_Drafted"], CheckedChange], Sequence["_Drafted"]], Iterator[list[tuple[int, CheckedChange]]]
 ]
 """Runs checks side by side and yields (index, result) as they end."""
@@ -58,6 +58,7 @@ class HarvestedCommits:
     with_tests: int = 0
     more: bool = False
     shallow: bool = False
+    beyond: str = ""
 
 
 def changes_with_tests(repository: Repository) -> int:
@@ -69,18 +70,7 @@ def changes_with_tests(repository: Repository) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CommitHarvest:
-    """Makes candidates of merged changes.
-
-    Args:
-        repository: The repository.
-        command: What runs its tests.
-        without: Files and folders that no task has: the trained document, and the tasks.
-        folder: Where candidates wait.
-        redaction: Takes secrets and personal data out of messages.
-        known: Word digests of prompts that are tasks, or were dropped.
-        run: Runs checks side by side.
-        notice: Says how far it is.
-    """
+    """Makes candidates of merged changes that no task has yet, and remembers what was checked."""
 
     repository: Repository
     command: TestCommand
@@ -88,7 +78,7 @@ class CommitHarvest:
     folder: Path
     redaction: Redaction
     known: Collection[AbstractSet[str]]
-    run: RunAll
+    run: _RunAll
     notice: Callable[[str], None]
 
     def harvest(self, skill: str, wanted: str, count: int) -> HarvestedCommits:
@@ -97,6 +87,7 @@ class CommitHarvest:
         seen, known, batch, checked = self._seen(), list(self.known), list[_Drafted](), 0
         for change in merged_changes(self.repository, wanted, _MOST_COMMITS):
             found.looked += 1
+            found.beyond = change.commit[:10] if found.looked == _MOST_COMMITS else ""
             reason = why_not(change)
             if reason in _UNCOUNTED:
                 continue

@@ -43,13 +43,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """A candidate in its file.
-
-    Args:
-        path: The file.
-        decision: What the person says.
-        task: The task, as an entry of a suite.
-    """
+    """A candidate in its file: what the person decides, and the task as an entry of a suite."""
 
     path: Path
     decision: Decision

@@ -37,17 +37,7 @@ class ChangedPath:
 
 @dataclass(frozen=True, slots=True)
 class MergedChange:
-    """A commit as the difference to its first parent.
-
-    Args:
-        commit: Its name.
-        before: Its first parent; empty for the first commit.
-        side: The other parent of a merge, else empty.
-        at: When it was committed, ISO 8601.
-        people: (name, address) of author and committer.
-        message: As it was written.
-        paths: What it changed.
-    """
+    """A commit as the difference to its first parent; `side` is the other parent of a merge, `at` is ISO 8601."""
 
     commit: str
     before: str
@@ -115,13 +105,7 @@ def patch_of(repository: Repository, change: MergedChange) -> str:
 
 
 def read_tree(folder: Path, commit: str, without: Sequence[str] = (), only: Sequence[str] = ()) -> Tree:
-    """Read the regular files of a commit, without some files and folders, or only some.
-
-    Left out are links, submodules, and what agents and git take settings from.
-
-    Raises:
-        SuiteError: The commit is not there, or its files are too many or too large for a workspace.
-    """
+    """Read the files of a commit, but for some, or only some; never links, submodules and settings of agents."""
     return Tree(commit, tuple(without), _tree_files(str(folder), commit, tuple(without), tuple(only)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.harvest import commits
 from skillopt.harvest.commit_checks import find_test_command, prove_change
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
@@ -192,6 +193,18 @@ def test_what_cannot_be_harvested_is_refused_with_what_to_do(
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert words in ended.stderr
+
+
+def test_of_a_history_without_end_a_part_is_read_and_where_it_goes_on_is_said(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "_MOST_COMMITS", 1)
+    commit(project, {"README.md": "Read me.\n"}, "Read me", 9)
+    ended = skillopt(project, "harvest", "agents", "--commits")
+    last = git(project, "rev-parse", "--short=10", "HEAD")
+
+    assert ended.returncode == 1
+    assert f"older commits: skillopt harvest agents --commits {last}" in ended.stdout
 
 
 def test_a_shallow_clone_says_how_it_gets_the_rest(project: Path, tmp_path: Path) -> None:
