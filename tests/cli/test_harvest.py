@@ -220,7 +220,7 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        *((("rows", "--accept", "--drop"), "found both"), (("--accept",), "expected the name of a skill")),
+        *((("rows", "--accept", "--drop"), "found two"), (("--accept",), "expected the name of a skill")),
         (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
         (("rows", "--accept"), "expected drafts in"),
         (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
