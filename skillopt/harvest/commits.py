@@ -114,11 +114,15 @@ class CommitHarvest:
         messages = [change.message, *merged_messages(self.repository, change)]
         draft = draft_prompt(messages, read_patch(patch_of(self.repository, change)))
         self.redaction.learn(*messages)
-        text = self.redaction.text(_MENTION.sub("", draft.text))
-        for name, address in change.people:
+        text, *notes = (self._masked(part, change.people) for part in (draft.text, *draft.left_out))
+        shown = tuple(note[:_LONGEST_NOTE] for note in notes)
+        return _Drafted(change, DraftedPrompt(text, shown, draft.problem), redacted=text != draft.text)
+
+    def _masked(self, text: str, people: Sequence[tuple[str, str]]) -> str:
+        text = self.redaction.text(_MENTION.sub("", text))
+        for name, address in people:
             text = OwnNames(name, address).mask(text)
-        notes = tuple(self.redaction.text(part)[:_LONGEST_NOTE] for part in draft.left_out)
-        return _Drafted(change, DraftedPrompt(text, notes, draft.problem), redacted=text != draft.text)
+        return text
 
     def _check(
         self,

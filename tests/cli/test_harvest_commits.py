@@ -78,7 +78,7 @@ def test_changes_with_tests_become_candidates_newest_first_and_the_next_call_goe
 def test_a_candidate_asks_for_the_change_and_shows_what_was_left_out(tmp_path: Path) -> None:
     project = tmp_path / "project"
     make_history(project, 0)
-    how = "Use float_of_last(text) by splitting it. Adds tests for it.\n\nCo-authored-by: Bo <bo@corp.example>"
+    how = "Use float_of_last(text) of Okoro by splitting it. Adds tests for it.\n\nCo-authored-by: Bo <bo@corp.example>"
     code = "def float_of_last(text):\n    return float(text.split()[-1])\n\n\n"
     code += "def read_x(text):\n    return float_of_last(text)\n"
     test = "from ledger.x import read_x\n\n\ndef test_x():\n    assert read_x('1 2') == 2\n"
