@@ -6,7 +6,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -189,22 +189,18 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
         )
         found = harvest.harvest(target.name, wanted, count)
     return {
+        **asdict(found),
         "skill": target.name,
         "review": str(_candidates_path(project, target.name)) if found.candidates else "",
-        "commits": found.looked,
-        "with_tests": found.with_tests,
         "candidates": [{"id": name, "why": why} for name, why in found.candidates],
         "left_out": dict(found.left_out.most_common()),
-        "more": found.more,
-        "shallow": found.shallow,
-        "beyond": found.beyond,
     }
 
 
 def _change_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{count_noun(len(result['candidates']), 'candidate')} from "
-        f"{count_noun(result['with_tests'], 'merged change')} with tests, of {count_noun(result['commits'], 'commit')}"
+        f"{count_noun(result['with_tests'], 'merged change')} with tests, of {count_noun(result['looked'], 'commit')}"
     )
     yield from (f"  {escape_terminal(one['id'])}: {one['why']}" for one in result["candidates"])
     yield from (f"  left out {number}: {escape_terminal(reason)}" for reason, number in result["left_out"].items())

@@ -105,7 +105,7 @@ _MOST_NAMES, _MOST_TEXTS = 12, 6
 _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
 
-_LONGEST_BODY: Final = 2_500
+_LONGEST_BODY, _LONGEST_MESSAGE = 2_500, 20_000
 _LEAST_CODE, _LEAST_NAME = 10, 4
 _NEWS_HEAD: Final = "The changelog will say:"
 _NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
@@ -187,7 +187,11 @@ def _plain(messages: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the subjects and the other paragraphs of messages, without trailers and numbers of issues."""
     subjects, paragraphs = list[str](), list[str]()
     for message in messages:
-        lines = [line for line in message.splitlines() if not _MERGE.match(line.strip()) and not _TRAILER.match(line)]
+        lines = [
+            line
+            for line in message[:_LONGEST_MESSAGE].splitlines()
+            if not _MERGE.match(line.strip()) and not _TRAILER.match(line)
+        ]
         subject, _, rest = _ISSUE.sub("", "\n".join(lines)).strip().partition("\n")
         subjects.append(re.sub(r"^(?:feat|fix|perf|bugfix)(?:\([^)]*\))?!?: ", "", subject.strip()))
         paragraphs += [part.strip("\n") for part in re.split(r"\n\s*\n", rest)]

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import InfrastructureError, SuiteError, UsageError
+from skillopt.errors import InfrastructureError, RepositoryError, SuiteError, UsageError
 from skillopt.harvest.changed_lines import changed_tests, side_of
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
@@ -118,6 +118,8 @@ def why_not(change: MergedChange) -> str:
         return "no change of tests"
     if not sides["code"]:
         return "no change of code"
+    if not all(one.path.isprintable() for one in change.paths):
+        return "a file name that is no text"
     return "too large" if len(sides["code"]) > _MOST_FILES else ""
 
 
@@ -128,7 +130,7 @@ def prove_change(
     try:
         work = _Change(root, change, command, without)
         return work.check(*prompt)
-    except SuiteError as error:
+    except (SuiteError, RepositoryError) as error:
         return CheckedChange(reason=f"too large or not readable: {error}")
     except InfrastructureError as error:
         return CheckedChange(reason=f"its tests could not be run: {error}")

@@ -58,9 +58,10 @@ def merged_changes(repository: Repository, wanted: str, most: int) -> Iterator[M
         if status:
             advice = _deepen(repository) or "name a branch, or a range such as v1.0..main"
             raise UsageError(f"expected commits, found {wanted!r} ({single_line(problem)}); {advice}")
-        found = [_change(part) for part in os.fsdecode(out).split(_MARK)[1:]]
+        parts = os.fsdecode(out).split(_MARK)[1:]
+        found = [_change(part) for part in parts if part.count(_FIELD) >= _FORMAT.count(_FIELD)]
         yield from found
-        if len(found) < count:
+        if len(parts) < count:
             return
 
 

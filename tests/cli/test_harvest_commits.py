@@ -132,7 +132,7 @@ def test_what_is_no_task_is_left_out_with_the_reason(tmp_path: Path) -> None:
         "passes without the change": 1,
         "its tests are in no file that is run": 1,
     }
-    assert (found["commits"], found["with_tests"], found["candidates"]) == (9, 7, [])
+    assert (found["looked"], found["with_tests"], found["candidates"]) == (9, 7, [])
 
 
 def test_a_test_that_is_right_now_and_then_is_left_out_as_flaky(tmp_path: Path) -> None:

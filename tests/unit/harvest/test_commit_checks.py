@@ -122,6 +122,7 @@ def test_pytest_of_a_virtual_environment_in_the_repository_is_found(
         ("1", ["a.py"], "no change of tests"),
         ("1", ["README.md", "tests/test_a.py"], "no change of code"),
         ("1", [*(f"a{number}.py" for number in range(13)), "tests/test_a.py"], "too large"),
+        ("1", ["a.py", "b\udcff.py", "tests/test_a.py"], "a file name that is no text"),
         ("1", ["a.py", "tests/test_a.py"], ""),
     ],
 )

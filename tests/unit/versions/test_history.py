@@ -48,6 +48,13 @@ def test_a_long_history_is_read_a_page_at_a_time_and_no_further_than_asked(
         list(merged_changes(repository, "nowhere", 100))
 
 
+def test_a_message_with_the_signs_that_part_messages_is_passed_over(project: Path) -> None:
+    commit(project, {"a.py": "1\n"}, "One \x01 two", 9)
+    commit(project, {"b.py": "1\n"}, "Three", 10)
+
+    assert [one.message for one in merged_changes(Repository.find(project), "HEAD", 2)] == ["Three"]
+
+
 def test_a_merge_is_one_change_with_the_messages_that_it_brings(project: Path) -> None:
     git(project, "checkout", "-q", "-b", "side")
     commit(project, {"a.py": "1\n"}, "One", 9)
