@@ -14,6 +14,7 @@ from skillopt.versions.history import ChangedPath, MergedChange, merged_changes
 from skillopt.versions.repository import Repository
 from tests.fakes.merged_history import code_of, commit, make_history, proof_of
 
+pytestmark = pytest.mark.process
 PYTEST = f"{sys.executable} -m pytest"
 
 
