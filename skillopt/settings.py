@@ -45,7 +45,7 @@ def _join_names(given: object) -> str:
 
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {
-    *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest"),
+    *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest", "test"),
     *("agents", "protect", "executor"),  # parts of the identities of the target, of a run and of tasks
 }
 
@@ -331,6 +331,13 @@ class Settings(PresetConstants):
         tuple[Literal["claude-code", "codex"], ...],
         Field(description="Clients whose past sessions on this machine `skillopt harvest` may read."),
     ] = ()
+    test: Annotated[
+        str,
+        Field(
+            description="What runs the repository's tests, as in `node --test {tests}`, for `skillopt harvest "
+            "--commits`; empty for pytest of a virtual environment in `.venv`, `venv` or `env`, or the active one."
+        ),
+    ] = ""
     protect: Annotated[
         tuple[str, ...],
         Field(

@@ -19,6 +19,7 @@ __all__ = [
     "Split",
     "Suite",
     "Task",
+    "Tree",
     "VerifierSpec",
     "digest_of",
     "divide",
@@ -96,6 +97,15 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """The files of a commit, without some, that a task begins with below its own files; no text of the task."""
+
+    commit: str
+    without: tuple[str, ...] = ()
+    files: tuple[File, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class VerifierSpec:
     """How a task is scored.
 
@@ -163,6 +173,7 @@ class Task:
         timeout: Wall-clock limit in seconds, > 0.
         target: Name of the harness that does it, where several do each task of a suite; else empty.
         environment: The file system it is done in; None where the workspace is just a folder.
+        tree: The commit whose files lie in the workspace at the start, below `files`; None for none.
     """
 
     id: str
@@ -173,6 +184,7 @@ class Task:
     timeout: float = 600.0
     target: str = ""
     environment: Environment | None = None
+    tree: Tree | None = None
 
     def __repr__(self) -> str:
         return f"<Task {self.id!r}: {self.verifier.kind}>"
@@ -197,9 +209,17 @@ class Task:
         return replace(self, files=(*self.files, *inputs), verifier=replace(self.verifier, files=own))
 
     @property
+    def placed(self) -> tuple[File, ...]:
+        """Give all files that lie in the workspace at the start."""
+        if self.tree is None:
+            return self.files
+        own = {file.path for file in self.files}
+        return (*(file for file in self.tree.files if file.path not in own), *self.files)
+
+    @property
     def verifier_with_inputs(self) -> VerifierSpec:
         """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""
-        return replace(self.verifier, inputs=self.files, environment=self.environment)
+        return replace(self.verifier, inputs=self.placed, environment=self.environment)
 
     @property
     def digest(self) -> str:
@@ -210,15 +230,20 @@ class Task:
             self.verifier.kind,
             self.verifier.options,
             *(() if self.environment is None else (self.environment.digest,)),
+            *self._of_tree,
             *(part for file in (*self.files, *self.verifier.files) for part in (file.path, file.content)),
         )
+
+    @property
+    def _of_tree(self) -> tuple[str, ...]:
+        return () if self.tree is None else ("tree", self.tree.commit, *self.tree.without)
 
     @property
     def content_digest(self) -> str:
         """Identify what the target is shown, ignoring case and spacing of the prompt."""
         words = " ".join(self.prompt.casefold().split())
         files = sorted((file.path, file.content) for file in self.files)
-        return digest_of(words, *(part for file in files for part in file))
+        return digest_of(words, *self._of_tree, *(part for file in files for part in file))
 
 
 @dataclass(frozen=True, slots=True)

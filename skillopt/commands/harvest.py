@@ -1,4 +1,4 @@
-"""The command `harvest`: make candidates for tasks of past sessions, and leave them for a person to review."""
+"""The command `harvest`: candidates for tasks from past sessions and merged changes, for a person to review."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -16,9 +16,13 @@ import typer
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed
-from skillopt.errors import SuiteError, UsageError
+from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
-from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.harvest.candidates import grouped_requests, make_candidates, without_twins
+from skillopt.harvest.change_prompts import without_frame
+from skillopt.harvest.commit_checks import find_test_command
+from skillopt.harvest.commits import CommitHarvest
 from skillopt.harvest.near_copies import near_copies, word_digests
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.redaction import FindSecrets, Redaction, secret_scanner
@@ -27,10 +31,13 @@ from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.project import Project, Selection, Target
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.sandbox.bubblewrap import unboxed_checks
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import review_lock
 from skillopt.suites.config_lines import put_file
-from skillopt.suites.review_file import ReviewEntry, read_review, render_candidates, without_entries
-from skillopt.suites.suite_file import block_entry, tasks_in
+from skillopt.suites.review_file import Decision, put_candidates, read_candidates, remove
+from skillopt.suites.suite_file import tasks_in
+from skillopt.suites.writing import task_entry
 from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from skillopt.tasks import File
@@ -48,7 +55,6 @@ __all__ = ["harvest"]
 _LEAST: Final = 2
 _MOST_UNSKILLED: Final = 10
 _LONGEST: Final = 200
-_END: Final = ".review.md"
 
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
@@ -73,12 +79,16 @@ def harvest(
         str | None, typer.Argument(help="Name in skillopt.toml, or a skill folder; all skills when left out.")
     ] = None,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="IDS", help="With --accept or --drop: which candidates, or `all`.")
+        list[str] | None,
+        typer.Argument(
+            metavar="IDS",
+            help="With --accept or --drop: which candidates, or `all`; with --commits: a branch or range.",
+        ),
     ] = None,
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=200, help="Most candidates of a skill.")] = 20,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Make candidates tasks: those that are ticked, or those named.")
+        bool, typer.Option("--accept", help="Make candidates tasks: those decided as `keep`, or those named.")
     ] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Throw candidates away; they are not offered again.")] = False,
     places: Annotated[
@@ -89,44 +99,122 @@ def harvest(
     without_skill: Annotated[
         bool, typer.Option("--without-skill", help="Take requests for which no skill was in use, too.")
     ] = False,
+    commits: Annotated[
+        bool, typer.Option("--commits", help="Take merged changes that carry tests instead of sessions, newest first.")
+    ] = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make candidates for tasks from your past sessions in this repository, for you to review.
+    """Make candidates for tasks from your past sessions in this repository, or from its history, for you to review.
 
-    Reads what Claude Code and Codex keep on this machine, of the clients that `harvest` in skillopt.toml names.
-    Nothing leaves the machine; secrets and personal data are taken out before anything is written. Nothing becomes a
-    task before you say so with --accept. Ends with 1 when there is no candidate.
+    Reads what Claude Code and Codex keep on this machine, of the clients that `harvest` in skillopt.toml names; with
+    --commits, merged changes whose tests fail before them and pass with them. Nothing leaves the machine; secrets and
+    personal data are taken out before anything is written. Nothing becomes a task before you say so with --accept.
+    Ends with 1 when there is no candidate.
     """
-    _expect_fitting(skill, ids or (), decides=(accept, drop), without_skill=without_skill)
-    selection = Selection(skill)
+    _expect_fitting(skill, ids or (), decides=(accept, drop, commits), without_skill=without_skill)
     if drop or accept:
-        project = selection.project()
-        name = project.target(selection).name
-    if drop:
-        dropped, waiting = _drop_candidates(project, name, ids or ())
-        result = {"skill": skill, "dropped": dropped, "waiting": waiting}
-        show(result, lambda _: f"{len(dropped)} dropped, {waiting} wait", as_json=as_json)
-        return
-    if accept:
-        review = _candidates_path(project, name)
-        show(accept_tasks(selection, ids or (), review=review, command="harvest"), accepted_text, as_json=as_json)
+        _decide(Selection(skill), ids or (), drop=drop, as_json=as_json)
         return
     with interruptible():
-        found = _harvest(selection, places or (), count, (headless, without_skill), quiet=quiet)
-    show(found, lambda one: "\n".join(_lines(one)), as_json=as_json)
-    if not any(one["candidates"] for one in found["skills"]):
+        if commits:
+            found = _harvest_commits(skill, ids or (), count, quiet=quiet)
+        else:
+            found = _harvest(Selection(skill), places or (), count, (headless, without_skill), quiet=quiet)
+    show(found, lambda one: "\n".join(_change_lines(one) if commits else _lines(one)), as_json=as_json)
+    if not any(one["candidates"] for one in found.get("skills", (found,))):
         raise typer.Exit(1)
 
 
-def _expect_fitting(skill: str | None, ids: Sequence[str], *, decides: tuple[bool, bool], without_skill: bool) -> None:
+def _decide(selection: Selection, ids: Sequence[str], *, drop: bool, as_json: bool) -> None:
+    """Make candidates tasks, or throw them away, and say so."""
+    project = selection.project()
+    name = project.target(selection).name
+    if drop:
+        dropped, waiting = _drop_candidates(project, name, ids)
+        result = {"skill": selection.name, "dropped": dropped, "waiting": waiting}
+        show(result, lambda _: f"{len(dropped)} dropped, {waiting} wait", as_json=as_json)
+        return
+    review = _candidates_path(project, name)
+    if decided := [entry.id for entry in read_candidates(review) if entry.decision is Decision.DROP]:
+        _drop_candidates(project, name, decided)
+    show(accept_tasks(selection, ids, review=review, command="harvest"), accepted_text, as_json=as_json)
+
+
+def _expect_fitting(
+    skill: str | None, ids: Sequence[str], *, decides: tuple[bool, bool, bool], without_skill: bool
+) -> None:
     """Refuse options that do not fit together."""
-    if all(decides):
-        raise UsageError("expected --accept or --drop, found both; leave one out")
-    if skill is None and (any(decides) or without_skill):
+    accept, drop, commits = decides
+    if sum(decides) > 1:
+        raise UsageError("expected one of --accept, --drop and --commits, found two; leave one out")
+    if skill is None and (accept or drop or without_skill):
         raise UsageError("expected the name of a skill with --accept, --drop or --without-skill, found none; name one")
+    if commits and (without_skill or len(ids) > 1):
+        raise UsageError(f"expected one branch or range with --commits, found {', '.join(ids)}; leave the others out")
     if ids and not any(decides):
         raise UsageError(f"expected --accept or --drop with ids, found {', '.join(ids)} without; add one of them")
+
+
+def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet: bool) -> dict[str, Any]:
+    """Check merged changes by their own tests, on this machine only, and write candidates for tasks."""
+    if skill is not None and ".." in skill and not ids:
+        ids = [skill]
+        skill = None
+    selection, wanted = Selection(skill), next(iter(ids), "HEAD")
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    place = SkillPlace(".", target.trained)
+    trained = place.trained if place.free else ()
+    command = find_test_command(repository.root, target.settings.test, target.settings.sandbox)
+
+    def notice(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
+    if warning := unboxed_checks(target.settings.sandbox):
+        notice(warning)
+    known = tasks_in(target.suite_path) if target.suite_path else ()
+    prompts = [word_digests(without_frame(task.prompt)) for task in known]
+    with secret_scanner() as find, review_lock(project.root):
+        harvest = CommitHarvest(
+            repository,
+            command,
+            (*trained, *(one for one in _closed(project, target) if one != ".")),
+            _candidates_path(project, target.name),
+            Redaction(find, environment_masking().secrets, _own_names(repository)),
+            [*prompts, *_dropped_candidates(project, target.name)],
+            ThreadExecutor(target.settings.workers, notice).run,
+            notice,
+        )
+        found = harvest.harvest(target.name, wanted, count)
+    return {
+        **asdict(found),
+        "skill": target.name,
+        "review": str(_candidates_path(project, target.name)) if found.candidates else "",
+        "candidates": [{"id": name, "why": why} for name, why in found.candidates],
+        "left_out": dict(found.left_out.most_common()),
+    }
+
+
+def _change_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{count_noun(len(result['candidates']), 'candidate')} from "
+        f"{count_noun(result['with_tests'], 'merged change')} with tests, of {count_noun(result['looked'], 'commit')}"
+    )
+    yield from (f"  {escape_terminal(one['id'])}: {one['why']}" for one in result["candidates"])
+    yield from (f"  left out {number}: {escape_terminal(reason)}" for reason, number in result["left_out"].items())
+    if result["shallow"]:
+        yield "this clone has only a part of the history: `git fetch --unshallow` brings the rest"
+    if result["beyond"]:
+        yield f"older commits: skillopt harvest {result['skill']} --commits {result['beyond']}"
+    elif result["more"]:
+        yield "older changes were not looked at: the same command goes on with them"
+    if result["review"]:
+        yield (
+            f"next: read the files in {result['review']}, set `decision: keep` where it is right, then skillopt "
+            f"harvest {result['skill']} --accept (or --accept all)"
+        )
 
 
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -146,7 +234,10 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
     named = next((one for one in result["skills"] if one["review"]), None)
     if named is not None:
-        yield f"next: read {named['review']}, tick what is right, then skillopt harvest {named['skill']} --accept"
+        yield (
+            f"next: read the files in {named['review']}, set `decision: keep` where it is right, then skillopt harvest "
+            f"{named['skill']} --accept"
+        )
 
 
 def _skill_lines(one: Mapping[str, Any]) -> Iterator[str]:
@@ -207,7 +298,7 @@ class _Work:
             for one in self._read.requests
             if own & _named(one.skills) or (unskilled and not self._known & _named(one.skills))
         ]
-        files_of = partial(self._files_of, closed=self._closed(target))
+        files_of = partial(self._files_of, closed=_closed(self._project, target))
         groups = grouped_requests(requests)
         made = make_candidates(groups, self._often, files_of, self._redaction)
         dropped = _dropped_candidates(self._project, target.name)
@@ -217,7 +308,8 @@ class _Work:
         if kept:
             with review_lock(self._project.root):
                 _expect_reviewed(self._project, target.name)
-                put_file(review, self._text(target.name, kept, left_out))
+                entries = ((task_entry(one.task), one.why, ()) for one in kept)
+                put_candidates(review, (target.name, "harvest"), entries)
         return {
             "skill": target.name,
             "review": str(review) if kept else "",
@@ -241,13 +333,6 @@ class _Work:
             "unskilled": list(self._unskilled()),
         }
 
-    def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
-        intro = (
-            f"{count_noun(len(kept), 'candidate')} from {count_noun(self._read.sessions, 'past session')} on this "
-            "machine; secrets and personal data were taken out, as far as they were found."
-        )
-        return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
-
     def _unskilled(self) -> Iterator[tuple[str, int]]:
         """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
         bare = [one for one in self._read.requests if not self._known & _named(one.skills)]
@@ -257,19 +342,18 @@ class _Work:
                 text = self._redaction.text(bare[group[0]].text)
                 yield " ".join(text.split())[:_LONGEST], len(group)
 
-    def _closed(self, target: Target) -> tuple[str, ...]:
-        """List the folders whose files are no input of a task: the skill itself, and the tasks."""
-        places = [target.folder, self._project.root / "suites", *([target.suite_path] if target.suite_path else [])]
-        root = self._project.root.resolve()
-        return tuple(
-            path.resolve().relative_to(root).as_posix() for path in places if path.resolve().is_relative_to(root)
-        )
-
     def _files_of(self, request: Request, closed: tuple[str, ...]) -> tuple[str, tuple[File, ...]]:
         commit = commit_at(self._repository, request.started, request.branch, request.commit)
         if not commit:
             return "", ()
         return commit, files_at(self._repository, commit, _in_repository(request, self._roots), closed)
+
+
+def _closed(project: Project, target: Target) -> tuple[str, ...]:
+    """List the folders whose files are no input of a task: the skill itself, and the tasks."""
+    places = [target.folder, project.root / "suites", *([target.suite_path] if target.suite_path else [])]
+    root = project.root.resolve()
+    return tuple(path.resolve().relative_to(root).as_posix() for path in places if path.resolve().is_relative_to(root))
 
 
 def _own_names(repository: Repository) -> OwnNames:
@@ -295,16 +379,14 @@ def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
 
 
 def _candidates_path(project: Project, skill: str) -> Path:
-    """Return the file in which the candidates of a skill wait."""
-    return _folder(project) / f"{skill}{_END}"
+    """Return the folder in which the candidates of a skill wait."""
+    return _folder(project) / skill
 
 
 def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
     """Take candidates out, those named or `all`, remember their words against copies, and count those that wait."""
-    path = _candidates_path(project, skill)
     with review_lock(project.root):
-        text = _read(path)
-        waiting = {entry.id: entry for entry in read_review(text)}
+        waiting = {entry.id: entry for entry in read_candidates(_candidates_path(project, skill))}
         names = tuple(waiting) if list(ids) == ["all"] else tuple(ids)
         if not names:
             raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
@@ -312,21 +394,10 @@ def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tupl
             hint = f"see `skillopt harvest {skill}`"
             raise UsageError(f"expected the id of a candidate of {skill}, found {strangers[0]!r}; {hint}")
         found = [waiting[name] for name in names]
-        gone = {*_dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
+        gone = {*_dropped_candidates(project, skill), *(word_digests(without_frame(entry.prompt)) for entry in found)}
         put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
-        if len(found) < len(waiting):
-            put_file(path, without_entries(text, found))
-        else:
-            path.unlink()
+        remove(found)
         return names, len(waiting) - len(found)
-
-
-def _prompt(entry: ReviewEntry) -> str:
-    """Return what is asked in a block; all of it where a person left no task there."""
-    try:
-        return str(block_entry(entry.block).get("prompt", entry.block))
-    except SuiteError:
-        return entry.block
 
 
 def _dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:

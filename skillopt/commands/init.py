@@ -11,10 +11,12 @@ import typer
 from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
-from skillopt.errors import UsageError
+from skillopt.errors import RepositoryError, UsageError
 from skillopt.execution.access import Choice, find_choices, toml_lines
+from skillopt.harvest.commits import changes_with_tests
 from skillopt.project import FoundSkill, Project
 from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.suite_file import scaffold_suite
@@ -114,6 +116,9 @@ def _skill_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"{others} have no tasks and no table; commands take them by name, skillopt write-tasks NAME drafts tasks"
     if not result["skills"]:
         yield HOW_TO_BEGIN
+    if result["history"]:
+        changes = count_noun(result["history"], "merged change")
+        yield f"no tasks found; {changes} carry tests: skillopt harvest --commits (skillopt docs history)"
 
 
 def _skill(skill: FoundSkill) -> str:
@@ -149,7 +154,17 @@ def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | 
         "choices": choices,
         "chosen": chosen,
         "scaffolds": tuple(suites.values()),
+        "history": 0 if any(skill.suite for skill in found) else _changes_with_tests(project),
     }
+
+
+def _changes_with_tests(project: Project) -> int:
+    """Count the merged changes from which tasks could be made; none where nothing is trained, or there is no git."""
+    try:
+        known = project.documents() or project.skill_names()
+        return changes_with_tests(project.repository()) if known else 0
+    except (RepositoryError, UsageError):
+        return 0
 
 
 def _choice(

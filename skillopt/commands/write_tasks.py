@@ -1,4 +1,4 @@
-"""The command `write-tasks`: draft tasks from a skill's text, try them, and make those that a person ticks tasks."""
+"""The command `write-tasks`: draft tasks from a skill's text, try them, and make those that a person keeps tasks."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -27,7 +27,15 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
-from skillopt.suites.review_file import ReviewEntry, read_review, render_review, without_entries
+from skillopt.suites.review_file import (
+    Decision,
+    ReviewEntry,
+    drafted,
+    missing_files,
+    put_candidates,
+    read_candidates,
+    remove,
+)
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
 from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
@@ -47,7 +55,9 @@ def write_tasks(
     ] = None,
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=60, help="Tasks to draft.")] = 12,
-    accept: Annotated[bool, typer.Option("--accept", help="Turn ticked or named drafts into tasks.")] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Turn drafts into tasks: those decided as `keep`, or those named.")
+    ] = False,
     repeats: RepeatsOption = 1,
     options: RunOptions,
     yes: YesOption = False,
@@ -57,8 +67,8 @@ def write_tasks(
     """Draft tasks from a skill's text, for you to review.
 
     Each draft is checked: an empty answer must fail, the model's own answer must pass, and the agent is run with the
-    skill and without. Drafts wait in a review file until you accept them with --accept. The first run that costs money
-    asks on a terminal; without a terminal a paid model needs a cap or --yes. Ends with 1 if no draft is left.
+    skill and without. What is left waits, one file a draft, until you accept it with --accept. The first run that costs
+    money asks on a terminal; without a terminal a paid model needs a cap or --yes. Ends with 1 if no draft is left.
     """
     selection = options.select(skill)
     if accept:
@@ -85,7 +95,8 @@ def _written(result: Mapping[str, Any]) -> str:
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if result["review"]:
         lines.append(
-            f"next: read {result['review']}, tick what is right, then skillopt write-tasks {result['skill']} --accept"
+            f"next: read the files in {result['review']}, set `decision: keep` where it is right, then skillopt "
+            f"write-tasks {result['skill']} --accept"
         )
     else:
         lines.append(
@@ -106,10 +117,13 @@ def _draft(draft: Mapping[str, Any]) -> str:
 def accepted_text(result: Mapping[str, Any]) -> str:
     """Say what became of drafts that were accepted."""
     lines = [f"{len(result['accepted'])} drafts are tasks now: {', '.join(map(escape_terminal, result['accepted']))}"]
-    lines.append(
-        f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts are left in the review file"
-    )
+    lines.append(f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result["config"]]
+    lines += [
+        f"{escape_terminal(name)} names files that it does not have: {', '.join(map(escape_terminal, paths))}; right "
+        "only if the task is to write them"
+        for name, paths in result["missing"].items()
+    ]
     return "\n".join([*lines, result["prospect"], f"next: skillopt estimate {result['skill']}"])
 
 
@@ -137,9 +151,7 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
         )
         tried = try_drafts(reading.drafts, skill, trials, known)
     drivers = work.drivers
-    if any(one.result.kept for one in tried):
-        model = drivers.model.identity if drivers.model else ""
-        put_file(review, render_review(target.name, tried, model=model, target=drivers.harness.identity))
+    put_candidates(review, (target.name, "write-tasks"), drafted(tried))
     return {
         "skill": target.name,
         "review": str(review) if review.exists() else "",
@@ -152,19 +164,16 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
 
 
 def _review_path(project: Project, target: Target) -> Path:
-    """Return the file in which drafts for a skill wait: beside its suite."""
-    suite = target.suite_path or project.root / "suites" / target.name
-    place = suite.parent if suite.name == "suite.yaml" else suite
-    return place.with_name(f"{place.stem if place.suffix in {'.yaml', '.yml', '.jsonl'} else place.name}.review.md")
+    """Return the folder in which drafts for a skill wait."""
+    return project.root / ".skillopt" / "drafts" / target.name
 
 
 def expect_reviewed(review: Path, skill: str, command: str = "write-tasks", what: str = "drafts") -> None:
     """Refuse to write over drafts or candidates that wait."""
-    waiting = read_review(review.read_text(encoding="utf-8")) if review.exists() else ()
-    if waiting:
+    if waiting := read_candidates(review):
         raise UsageError(
-            f"{review}: {len(waiting)} {what} wait for you there; tick those to keep and run `skillopt {command} "
-            f"{skill} --accept`, or delete the file to begin anew"
+            f"{review}: {len(waiting)} {what} wait for you there; decide on them in their files and run `skillopt "
+            f"{command} {skill} --accept`, or delete the folder to begin anew"
         )
 
 
@@ -247,45 +256,59 @@ def accept_tasks(
 
 def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> dict[str, Any]:
     review = review or _review_path(project, target)
-    text = review.read_text(encoding="utf-8") if review.exists() else ""
-    entries = read_review(text)
+    entries = read_candidates(review)
     chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
     suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
     lines = _config_lines(project, target, suite)
     config = _with_lines(project, lines)
+    _expect_judge(chosen, target)
     accepted = add_tasks(suite, [entry.block for entry in chosen])
     if config:
         put_file(project.config, config)
-    if len(chosen) == len(entries):
-        review.unlink()
-    else:
-        put_file(review, without_entries(text, chosen))
+    dropped = [entry for entry in entries if entry.decision is Decision.DROP and entry not in chosen]
+    remove((*chosen, *dropped))
     whole = load_suite(target.suite_path or suite)
     return {
         "skill": target.name,
         "suite": str(suite),
         "accepted": accepted,
         "tasks": len(whole.splits),
-        "waiting": len(entries) - len(chosen),
+        "waiting": len(entries) - len(chosen) - len(dropped),
+        "missing": {
+            task.id: names for _, task in whole.splits if task.id in accepted and (names := missing_files(task))
+        },
         "config": [line for own in lines.skills.values() for line in own],
         "prospect": what_it_can_show(whole, target.settings).words,
     }
+
+
+def _expect_judge(chosen: Sequence[ReviewEntry], target: Target) -> None:
+    """Refuse tasks with criteria in words where no model is configured to judge them: they could not be run."""
+    judged = [entry.id for entry in chosen if entry.judged]
+    settings = target.settings
+    if judged and (settings.judge or settings.model) in {"", "demo"}:
+        raise UsageError(
+            f"expected a model that judges criteria in words, found none, and {count_noun(len(judged), 'task')} of "
+            f'{len(chosen)} need it ({", ".join(judged[:5])}): add a line such as judge = "anthropic/claude-haiku-4-5" '
+            f"at the top of skillopt.toml, or replace their rubrics by checks in {chosen[0].path.parent}; nothing was "
+            "accepted"
+        )
 
 
 def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, command: str) -> tuple[ReviewEntry, ...]:
     if not entries:
         raise UsageError(f"expected drafts in {review}, found none; make some with `{command}`")
     if list(ids) == [_ALL]:
-        return tuple(entries)
+        return tuple(entry for entry in entries if entry.decision is not Decision.DROP)
     strangers = set(ids) - {entry.id for entry in entries}
     if strangers:
         known = ", ".join(entry.id for entry in entries)
         raise UsageError(f"{review}: expected ids of drafts, found {', '.join(sorted(strangers))}; there are {known}")
-    chosen = tuple(entry for entry in entries if (entry.id in ids if ids else entry.ticked))
+    chosen = tuple(entry for entry in entries if (entry.id in ids if ids else entry.decision is Decision.KEEP))
     if not chosen:
         raise UsageError(
-            f"{review}: expected ticked drafts, found none of {len(entries)}; tick some as in "
-            f"`## [x] {entries[0].id}`, or name their ids, or `all`"
+            f"{review}: expected drafts with `decision: keep`, found none of {len(entries)}; set it in the files of "
+            "those that are right, or name their ids, or `all`"
         )
     return chosen
 

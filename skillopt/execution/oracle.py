@@ -52,7 +52,7 @@ def run_oracle(task: Task, sandbox: SandboxChoice = "auto", make: VerifierFactor
 def _scored(task: Task, sandbox: SandboxChoice, make: VerifierFactory, *, solve: bool) -> tuple[Score, str]:
     assert task.environment is not None  # noqa: S101 - has_oracle said so
     box, files, said = Sandbox(sandbox), task.verifier.files, ""
-    inputs = (*task.files, *(_inner(files, _IMAGE) if solve else ()))
+    inputs = (*task.placed, *(_inner(files, _IMAGE) if solve else ()))
     with Workspace.create(inputs) as root, prepared(root.path, task.environment, files, box):
         if solve:
             with Workspace.create(_inner(files, _SOLUTION)) as solution:

@@ -78,7 +78,7 @@ def run_on_node(
         if task.environment is not None and task.environment.container:
             raise InfrastructureError("expected a task that needs no container, found one; run it without ray")  # noqa: TRY301 - as above
         with (
-            Workspace.create(task.files) as workspace,
+            Workspace.create(task.placed) as workspace,
             prepared(workspace.path, task.environment, (), Sandbox("auto")),
         ):
             trajectory = harness.run(request, workspace.path)

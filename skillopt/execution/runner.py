@@ -319,7 +319,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     """Run one rollout in a disposable workspace and score it."""
     begun = monotonic()
     try:
-        with Workspace.create(request.task.files) as workspace:
+        with Workspace.create(request.task.placed) as workspace:
             trajectory, score = _run_prepared(harness, request, workspace.path, make_verifier)
     except OSError as error:
         raise InfrastructureError(

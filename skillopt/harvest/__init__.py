@@ -1,4 +1,4 @@
-"""Past sessions of people with their agents as candidates for tasks: requests, corrections, near copies, redaction.
+"""Candidates for tasks from past sessions of people with their agents, and from merged changes of a repository.
 
-Pure. Where sessions lie and how a client writes them is in agents; reading git and writing files is in commands.
+Where sessions lie and how a client writes them is in agents; reading git is in versions.
 """

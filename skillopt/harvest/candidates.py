@@ -14,7 +14,7 @@ from skillopt.safety.plurals import count_noun
 from skillopt.suites.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
-__all__ = ["Candidate", "grouped_requests", "make_candidates", "without_twins"]
+__all__ = ["Candidate", "grouped_requests", "make_candidates", "task_name", "without_twins"]
 
 _MOST_CRITERIA: Final = 8
 _LONGEST_CRITERION: Final = 600
@@ -131,7 +131,7 @@ def _candidate(
     shown = tuple(_redacted(file, redaction) for file in files if redaction.file(file.path) == file.path)
     criteria = list(_criteria((redaction.text(text) for text in said), iter(failures)))
     task = Task(
-        _task_name(prompt),
+        task_name(prompt),
         prompt,
         VerifierSpec("rubric", json.dumps({"criteria": criteria}, ensure_ascii=False)),
         shown,
@@ -158,10 +158,10 @@ def _criteria(said: Iterator[str], failures: Iterator[str]) -> Iterator[str]:
         yield f"The work does not end in this failure: {line[:_LONGEST_CRITERION]}"
 
 
-def _task_name(prompt: str) -> str:
+def task_name(prompt: str) -> str:
     """Name a task after its first words, and after all of them.
 
-    >>> _task_name("Clean the vendor table, please!")
+    >>> task_name("Clean the vendor table, please!")
     'clean-the-vendor-table-8d27ff'
     """
     words = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", prompt)][:4]

@@ -254,7 +254,7 @@ def _touching(action: TakenAction, names: tuple[str, ...], known: str) -> Iterat
 
 
 def _grading(action: TakenAction, task: Task, known: str) -> Iterator[Act]:
-    inputs = {file.path for file in task.files}
+    inputs = {file.path for file in task.placed}
     for path in action.paths:
         base = path.removeprefix("./")
         if _GRADE_FILE.search(base) and not _is_named(base.rpartition("/")[2], known):

@@ -114,7 +114,11 @@ class Sandbox:
             return tuple(argv)
         program = shutil.which(argv[0]) or ""
         named = [word for word in argv if Path(word).is_absolute() and Path(word).is_file()]
-        mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
+        # Of a virtual environment the packages are needed too, and the installation of Python that it was made of.
+        venv = Path(program).parent.parent
+        made_of = Path(program).resolve().parent.parent
+        environment = (str(venv), str(made_of)) if program and Path(venv, "pyvenv.cfg").exists() else ()
+        mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *environment, *named, *shown))
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
 
     def wrap_build(self, argv: Sequence[str], home: str, folder: str, shown: str) -> tuple[str, ...]:

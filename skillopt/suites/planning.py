@@ -1,12 +1,13 @@
 """Plan which tasks teach and which decide: two folds for few tasks, fixed splits for more, `test` where it can tell."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from skillopt.tasks import Split, Suite, Task, divide
 
-__all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits"]
+__all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits", "split_by_date"]
 
 FOLDS_BELOW: Final = 48
 """Tasks from which fixed splits do as well as two folds that swap roles: half of them can decide."""
@@ -79,3 +80,38 @@ def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]
             sizes[largest] -= 1
     train, val, test = sizes
     return train, val, test
+
+
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+_LEAST_DATED: Final = 10
+_TEST_SHARE: Final = 0.2
+
+
+def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, Split]:
+    """Put tasks whose ids begin with a date in splits, the oldest to `train`, so that none is older than what teaches.
+
+    A task goes to the split of its date where others are placed. Empty where an id has no date, or a day would be cut.
+
+    >>> split_by_date(["2024-01-05-a", "2024-03-01-b", "2024-02-01-c", "2024-04-01-d"], {})
+    {'2024-01-05-a': <Split.TRAIN: 'train'>, '2024-02-01-c': <Split.TRAIN: 'train'>, \
+'2024-03-01-b': <Split.VAL: 'val'>, '2024-04-01-d': <Split.VAL: 'val'>}
+    """
+    days = {name: found[0] for name in (*ids, *placed) if (found := _DATED.match(name))}
+    if len(days) < len({*ids, *placed}) or (len(ids) < 4 and not placed):  # noqa: PLR2004 - two to teach, two to judge
+        return {}
+    order = sorted(ids, key=lambda name: (days[name], name))
+    if placed:
+        taught = max((days[name] for name, split in placed.items() if split is Split.TRAIN), default="")
+        held = min((days[name] for name, split in placed.items() if split is Split.TEST), default="9")
+        return {
+            name: Split.TRAIN if days[name] <= taught else Split.TEST if days[name] >= held else Split.VAL
+            for name in order
+        }
+    starts = [at for at in range(1, len(order)) if days[order[at]] != days[order[at - 1]]]
+    tested = round(len(order) * _TEST_SHARE) if len(order) >= _LEAST_DATED else 0
+    val = min(starts, key=lambda at: abs(at - len(order) // 2), default=0)
+    test = min((at for at in starts if at > val), key=lambda at: abs(at - len(order) + tested), default=len(order))
+    if not val:
+        return {}
+    parts = (order[:val], order[val : test if tested else None], order[test:] if tested else ())
+    return {name: split for split, names in zip(Split, parts, strict=True) for name in names}

@@ -1,132 +1,145 @@
-"""The file in which a person reads drafted tasks and ticks those to keep: Markdown, with each task as a YAML block.
+"""The files in which a person reads candidates for tasks, keeps, changes or drops them: one YAML file a candidate.
 
-What a person changes in a block is what is taken. Model text stands on one line or inside a fence, so that no draft can
-tick itself or another one.
+What a person changes in a file is what is taken. Model text is a value in the YAML, so no draft can decide of itself.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
+from skillopt.errors import SuiteError
 from skillopt.safety.escaping import escape_hidden
+from skillopt.suites.config_lines import put_file
+from skillopt.suites.sources import read_yaml
 from skillopt.suites.trials import TrialResult, Tried
-from skillopt.suites.writing import task_entry, yaml_text
-from skillopt.tasks import Task
+from skillopt.suites.writing import folder_names, task_entry, yaml_text
+from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "without_entries"]
+__all__ = ["Decision", "ReviewEntry", "drafted", "missing_files", "put_candidates", "read_candidates", "remove"]
 
-_HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
-_ANY_HEADING: Final = re.compile(r"^##? ")
-_FENCE: Final = re.compile(r"^(?P<marks>`{3,})yaml[ \t]*$")
+_END: Final = ".yaml"
 _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
+_KEYS: Final = frozenset({"decision", "why", "notes", "task"})
+_HEAD: Final = """\
+# A candidate for a task of {skill}; it is no task yet. Change what you like below, and set `decision` to keep or drop.
+# Then run: skillopt {command} {skill} --accept
+"""
+_NAMED: Final = re.compile(r"(?<![\w./:@-])(?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:[A-Za-z]\w{0,4})(?![\w/])")
+_DATA: Final = re.compile(r"/|\.(?:csv|json|jsonl|ya?ml|toml|txt|md|tsv|xlsx?|pdf|sql|html?|xml|ini|cfg|log|py|js|ts)$")
+
+
+class Decision(StrEnum):
+    """What a person says of a candidate."""
+
+    OPEN = "open"
+    KEEP = "keep"
+    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """A drafted task in a review file."""
+    """A candidate in its file: what the person decides, and the task as an entry of a suite."""
 
-    id: str
-    ticked: bool
-    block: str
-    line: int
-    end: int
-    why: str = ""
+    path: Path
+    decision: Decision
+    task: Mapping[str, object]
 
+    @property
+    def id(self) -> str:
+        """The name of the task."""
+        return str(self.task.get("id", self.path.stem))
 
-def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str) -> str:
-    """Write a review file."""
-    kept = sorted((one for one in tried if one.result.kept), key=lambda one: _ORDER.index(one.result))
-    dropped = [one for one in tried if not one.result.kept]
-    lines = [
-        f"# Drafted tasks for the skill {skill}",
-        "",
-        f"{len(kept)} of {len(tried)} drafts are left to choose from. Drafted by {_flat(model)}, tried with",
-        f"{_flat(target)}.",
-        "",
-        "None of them is a task yet. Read each, change what you like in its block, and tick what is right: `## [x] …`.",
-        f"Then run `skillopt write-tasks {skill} --accept`. Training learns from tasks that fail with the skill; the",
-        "others keep what it can do.",
-    ]
-    left_out = [(one.draft.task.id, ": ".join(filter(None, (one.result, _flat(one.detail))))) for one in dropped]
-    return _file(lines, ((one.draft.task, tuple(_remarks(one))) for one in kept), left_out)
+    @property
+    def block(self) -> str:
+        """The task as the YAML of a suite."""
+        return yaml_text(self.task)
 
+    @property
+    def judged(self) -> bool:
+        """Whether a model judges the result, if only in part."""
+        verifier = self.task.get("verifier")
+        options = dict(verifier) if isinstance(verifier, dict) else {}
+        kind = str(options.pop("kind", ""))
+        with suppress(TypeError, ValueError, KeyError):  # what is no verifier is refused where the task is read
+            return VerifierSpec(kind, json.dumps(options)).judged
+        return False
 
-def render_candidates(
-    skill: str, found: Sequence[tuple[Task, str]], left_out: Sequence[tuple[str, str]], intro: str
-) -> str:
-    """Write a review file of candidates from past sessions."""
-    lines = [
-        f"# Candidates for tasks of the skill {skill}",
-        "",
-        intro,
-        "",
-        "None of them is a task yet. Read each, make its criteria exact, and tick what is right: `## [x] …`.",
-        f"Then run `skillopt harvest {skill} --accept`.",
-    ]
-    return _file(lines, ((task, (f"Why: {_flat(why)}",)) for task, why in found), left_out)
+    @property
+    def prompt(self) -> str:
+        """What is asked for."""
+        return str(self.task.get("prompt", ""))
 
 
-def _file(lines: list[str], entries: Iterable[tuple[Task, Sequence[str]]], left_out: Sequence[tuple[str, str]]) -> str:
-    for task, remarks in entries:
-        lines += ["", *_entry(task, remarks)]
-    if left_out:
-        lines += ["", "# Dropped", "", *(f"- {name}: {reason}" for name, reason in left_out)]
-    return "\n".join(lines) + "\n"
+def put_candidates(
+    folder: Path, title: tuple[str, str], found: Iterable[tuple[Mapping[str, object], str, Sequence[str]]]
+) -> None:
+    """Write candidates, as entries of a suite, with why each is one and notes; `title` is the skill and the command."""
+    several, (skill, command) = tuple(found), title
+    names = folder_names([str(task["id"]) for task, _, _ in several])
+    for name, (task, why, notes) in zip(names, several, strict=True):
+        entry: dict[str, object] = {"decision": Decision.OPEN.value, "why": _flat(why)}
+        if notes:
+            entry["notes"] = [_flat(note) for note in notes]
+        entry["task"] = dict(task)
+        put_file(folder / f"{name}{_END}", f"{_HEAD.format(skill=skill, command=command)}{yaml_text(entry)}\n")
 
 
-def read_review(text: str) -> tuple[ReviewEntry, ...]:
-    """Read the drafts of a review file, with their ticks; a heading without a block is passed over."""
-    lines = text.splitlines()
-    found, at = [], 0
-    while at < len(lines):
-        heading = _HEADING.match(lines[at])
-        if heading is None:
-            at += 1
-            continue
-        start, block, at, remarks = at, None, at + 1, list[str]()
-        while at < len(lines) and not _ANY_HEADING.match(lines[at]):
-            fence = _FENCE.match(lines[at])
-            if fence and block is None:
-                closing = next(
-                    (end for end in range(at + 1, len(lines)) if lines[end].rstrip() == fence["marks"]), None
-                )
-                block = None if closing is None else "\n".join(lines[at + 1 : closing])
-                at = at if closing is None else closing
-            elif block is None and lines[at].strip():
-                remarks.append(lines[at].strip())
-            at += 1
-        if block is not None:
-            ticked = heading["tick"] != " "
-            found.append(ReviewEntry(heading["id"], ticked, block, start + 1, at + 1, " ".join(remarks)))
-    return tuple(found)
+def read_candidates(folder: Path) -> tuple[ReviewEntry, ...]:
+    """Read the candidates that wait in a folder, by name; none where there is no folder."""
+    return tuple(_read(path) for path in sorted(folder.glob(f"*{_END}")))
 
 
-def without_entries(text: str, entries: Sequence[ReviewEntry]) -> str:
-    """Take entries out of a review file."""
-    gone = {line for entry in entries for line in range(entry.line - 1, entry.end - 1)}
-    return "".join(line for at, line in enumerate(text.splitlines(keepends=True)) if at not in gone)
+def _read(path: Path) -> ReviewEntry:
+    source = read_yaml(path)
+    value = source.value
+    if not isinstance(value, dict) or not isinstance(value.get("task"), dict):
+        raise SuiteError(f"{path}:1: expected a candidate with a `task`, found {value!r:.80}; mend or delete the file")
+    if strangers := sorted(map(str, value.keys() - _KEYS)):
+        line = source.line_of((strangers[0],))
+        raise SuiteError(f"{path}:{line}: expected {', '.join(sorted(_KEYS))}, found {strangers[0]!r}; correct it")
+    try:
+        decision = Decision(str(value.get("decision", Decision.OPEN)).strip().casefold())
+    except ValueError as error:
+        wanted, line = ", ".join(Decision), source.line_of(("decision",))
+        raise SuiteError(f"{path}:{line}: expected one of {wanted}, found {value['decision']!r}; correct it") from error
+    return ReviewEntry(path, decision, value["task"])
 
 
-def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:
-    block = yaml_text(task_entry(task))
-    marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", block) or [""]))
-    yield f"## [ ] {task.id}"
-    yield ""
-    yield from remarks
-    yield ""
-    yield f"{marks}yaml"
-    yield block
-    yield marks
+def remove(entries: Iterable[ReviewEntry]) -> None:
+    """Remove the files of candidates, and their folder with the last."""
+    for entry in entries:
+        entry.path.unlink(missing_ok=True)
+        with suppress(OSError):
+            entry.path.parent.rmdir()
 
 
-def _remarks(one: Tried) -> Iterator[str]:
-    near = ", near miss" if one.draft.near_miss else ""
-    yield f"{one.result}{near}: {one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without."
-    if one.draft.why:
-        yield f"Why: {_flat(one.draft.why)}"
-    if one.detail:
-        yield f"Checks said: {_flat(one.detail)}"
+def drafted(tried: Iterable[Tried]) -> Iterator[tuple[Mapping[str, object], str, Sequence[str]]]:
+    """Yield the drafts that a trial leaves, those to learn from first, with how it went."""
+    kept = (one for one in tried if one.result.kept)
+    for one in sorted(kept, key=lambda one: _ORDER.index(one.result)):
+        near = ", near miss" if one.draft.near_miss else ""
+        ran = f"{one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without"
+        detail = [f"checks said: {one.detail}"] if one.detail else []
+        why = f" Why: {one.draft.why}" if one.draft.why else ""
+        yield task_entry(one.draft.task), f"{one.result}{near}: {ran}.{why}", detail
+
+
+def missing_files(task: Task) -> tuple[str, ...]:
+    """List the files that a prompt names and the task does not have; it may be that the task is to write them.
+
+    >>> from skillopt.tasks import VerifierSpec
+    >>> missing_files(Task("t", "Clean data/vendors.csv, e.g. row 3, for README.md.", VerifierSpec("exact")))
+    ('data/vendors.csv', 'README.md')
+    """
+    there = {file.path for file in task.placed}
+    ends = {path.rpartition("/")[2] for path in there}
+    named = dict.fromkeys(word for word in _NAMED.findall(task.prompt) if _DATA.search(word))
+    return tuple(word for word in named if word not in there and word not in ends)
 
 
 def _flat(text: str) -> str:

@@ -32,7 +32,7 @@ def write_suite(
         suite["splits"] = {split.value: share for split, share in shares.items()}
     files: list[File] = []
     entries = []
-    folders = (f"files/{name}" for name in folder_names([task for _, task in tasks]))
+    folders = (f"files/{name}" for name in folder_names([task.id for _, task in tasks]))
     for folder, (split, task) in zip(folders, tasks, strict=True):
         entries.append(task_entry(task, split, folder))
         files += [File(f"{folder}/input/{file.path}", file.content) for file in task.files]
@@ -40,11 +40,11 @@ def write_suite(
     return (File("suite.yaml", f"{yaml_text({**suite, 'tasks': entries})}\n".encode()), *files)
 
 
-def folder_names(tasks: Sequence[Task]) -> Iterator[str]:
+def folder_names(ids: Sequence[str]) -> Iterator[str]:
     """Yield a name for the folder of each task, made of its id; no two are the same."""
     taken: set[str] = set()
-    for at, task in enumerate(tasks, 1):
-        plain = task_id(task.id, "").strip(".-") or f"task-{at}"
+    for at, given in enumerate(ids, 1):
+        plain = task_id(given, "").strip(".-") or f"task-{at}"
         names = chain([plain], (f"{plain}-{number}" for number in count(2)))
         taken.add(name := next(name for name in names if name not in taken))
         yield name
@@ -61,6 +61,9 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
         entry["timeout"] = int(task.timeout) if task.timeout.is_integer() else task.timeout
     if task.environment is not None:
         entry["environment"] = _environment(task.environment)
+    if task.tree is not None:
+        left_out = {"without": list(task.tree.without)} if task.tree.without else {}
+        entry["repository"] = {"commit": task.tree.commit, **left_out}
     if task.files and folder:
         entry["files"] = {file.path: f"{folder}/input/{file.path}" for file in task.files}
     elif task.files:

@@ -61,7 +61,7 @@ class ChatHarness:
         reply = self.target.reply(_prompt_of(request.task), system=_system_of(request))
         written = [_write(workspace, found) for found in _FILE.finditer(reply.text)]
         answer = _FILE.sub("", reply.text).strip()
-        changed = changed_files(workspace, request.task.files) if written else ()
+        changed = changed_files(workspace, request.task.placed) if written else ()
         messages = (
             Message("user", request.task.prompt),
             Message("assistant", reply.text),

@@ -113,7 +113,7 @@ class Client(ABC):
             if skill.document.place.free
             for file in self._placed(skill)
         ]
-        found: Iterable[str] = changed_files(workspace, (*request.task.files, *placed))
+        found: Iterable[str] = changed_files(workspace, (*request.task.placed, *placed))
         if (environment := request.task.environment) is not None:
             own += tuple(place.lstrip("/") for place in (*shown, os.path.realpath(_RESOLVER)))
             found = changed_in_container(workspace) if environment.container else found

@@ -165,7 +165,7 @@ class HandoffHarness(_Handoff):
         skill, task = request.skill, request.task
         key = digest_of(request.digest, task.digest, str(request.repeat))
         files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]
-        files += [File(f"workspace/{file.path}", file.content) for file in task.files]
+        files += [File(f"workspace/{file.path}", file.content) for file in task.placed]
         if skill:
             files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in skill.shipped]
         for one in request.beside:
@@ -174,10 +174,10 @@ class HandoffHarness(_Handoff):
         handed = HandoffFolder(self.folder)
         answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()
         done = handed.path / "rollouts" / key[:20] / "workspace"
-        for path in changed_files(str(done), task.files):
+        for path in changed_files(str(done), task.placed):
             _take_back(str(done), path, Path(workspace, path))
         messages = (Message("user", task.prompt), Message("assistant", answer))
-        changed = changed_files(workspace, task.files)
+        changed = changed_files(workspace, task.placed)
         return Trajectory(messages, answer, changed, usage=Usage(calls=1, usd=None))
 
 

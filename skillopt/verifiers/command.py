@@ -3,10 +3,12 @@
 It runs after the target has stopped. Its files enter only the copy, so that the target cannot have seen them.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 from typing import Annotated, Literal
 
@@ -45,7 +47,8 @@ class CommandOptions(StrictOptions):
     argv: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
         Field(
-            description="Program and arguments, no shell; `python` as the first word is the Python that runs skillopt.",
+            description="Program and arguments, no shell; `python` as the first word is the Python that runs skillopt; "
+            "a path such as `.venv/bin/python` that the copy lacks is of the folder, or one above, skillopt runs in.",
             min_length=1,
         ),
     ]
@@ -154,7 +157,7 @@ class CommandVerifier:
         return _verdict(replace(ended, status=int(reward.score < 1.0)), reward)
 
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
-        argv = (sys.executable if self._options.argv[0] == "python" else self._options.argv[0], *self._options.argv[1:])
+        argv = (_program(self._options.argv[0], workspace), *self._options.argv[1:])
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
         theirs = [workspace] if self._runs_agent and not self._asks_runner else []
         modules = tuple(dict.fromkeys([*folders, library, *theirs]))
@@ -179,6 +182,16 @@ class CommandVerifier:
             )
         named = self._options.reward
         return _verdict(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
+
+
+def _program(name: str, workspace: str) -> str:
+    """Return the program that a first word means: of the copy, else of the project, which has the environments."""
+    if name == "python":
+        return sys.executable
+    if "/" not in name or Path(workspace, name).exists():
+        return name
+    places = (folder / name for folder in (Path.cwd(), *Path.cwd().parents))
+    return next((str(place) for place in places if os.access(place, os.X_OK)), name)
 
 
 def _same(folder: str, file: File) -> bool:

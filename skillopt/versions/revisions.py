@@ -14,6 +14,7 @@ from skillopt.skills.discovery import name_skills
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.git_process import run_git, try_git
+from skillopt.versions.history import is_shallow
 from skillopt.versions.objects import read_found, read_objects, size_objects
 from skillopt.versions.repository import Repository
 
@@ -56,7 +57,7 @@ def find_commit(repository: Repository, text: str) -> str:
     except UsageError as error:
         branch = text.removeprefix("refs/remotes/").removeprefix("origin/")
         fetch = f"git fetch origin {branch}" if _NAME.fullmatch(branch) else "git fetch"
-        remedy = _DEEPEN if _is_shallow(repository) else f"run `{fetch}`, or correct the name"
+        remedy = _DEEPEN if is_shallow(repository) else f"run `{fetch}`, or correct the name"
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
@@ -68,7 +69,7 @@ def merge_base(repository: Repository, base: str, head: str) -> str:
     if status == 0:
         return out.decode().split()[0]
     found = f"expected a commit that {base[:10]} and {head[:10]} have in common, found none"
-    if _is_shallow(repository):
+    if is_shallow(repository):
         raise RepositoryError(f"{found} in this shallow clone; {_DEEPEN}, or pass --direct to compare with BASE itself")
     raise RepositoryError(f"{found}; pass --direct to compare with BASE itself")
 
@@ -140,10 +141,6 @@ def write_files(files: Iterable[File], folder: Path) -> None:
 _DEEPEN = "this clone has only a part of the history: run `git fetch --unshallow` (actions/checkout: fetch-depth: 0)"
 
 _Contents = Mapping[str, Mapping[str, bytes]]
-
-
-def _is_shallow(repository: Repository) -> bool:
-    return try_git(repository.root, ["rev-parse", "--is-shallow-repository"])[1].strip() == b"true"
 
 
 def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]]:

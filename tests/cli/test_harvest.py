@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.suites import load_suite
-from skillopt.suites.review_file import read_review
+from skillopt.suites.review_file import read_candidates
 from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 from tests.fakes.projects import git, make_project, skillopt
@@ -29,7 +30,10 @@ AGAINST = Said("No, the dates must be written in ISO form")
 def project(tmp_path: Path) -> Path:
     made = make_project(tmp_path / "project")
     config = made / "skillopt.toml"
-    config.write_text(f'harvest = ["claude-code", "codex"]\n{config.read_text(encoding="utf-8")}', encoding="utf-8")
+    config.write_text(
+        f'harvest = ["claude-code", "codex"]\njudge = "anthropic/judge"\n{config.read_text(encoding="utf-8")}',
+        encoding="utf-8",
+    )
     commit(made, "id,day\n1,20/11/2026\n", "2026-11-19T10:00:00Z")
     commit(made, "id,day\n1,2026-11-20\n", "2026-11-21T10:00:00Z")
     return made
@@ -60,7 +64,11 @@ def codex(home: Path, rows: list[dict[str, object]], name: str) -> Path:
 
 
 def review(project: Path) -> Path:
-    return project / ".skillopt" / "harvest" / "rows.review.md"
+    return project / ".skillopt" / "harvest" / "rows"
+
+
+def waiting_text(project: Path) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in review(project).glob("*.yaml"))
 
 
 def written(folder: Path) -> Iterator[str]:
@@ -82,7 +90,7 @@ def test_sessions_of_both_clients_in_all_forms_become_one_candidate_with_the_fil
     assert ended.returncode == 0, ended.stderr
     assert (found["sessions"], found["requests"], found["corrected"]) == (3, 3, 1)
     assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 3 times in 3 sessions"]
-    text = review(project).read_text(encoding="utf-8")
+    text = waiting_text(project)
     assert "1,20/11/2026" in text
     assert "1,2026-11-20" not in text
     assert "No, the dates must be written in ISO form" in text
@@ -115,7 +123,7 @@ def test_sessions_in_folders_and_work_trees_of_the_repository_count(project: Pat
 def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home: Path) -> None:
     claude(home, project, CLEAN)
     config = project / "skillopt.toml"
-    config.write_text(config.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
+    config.write_text(config.read_text(encoding="utf-8").replace("harvest", "# harvest"), encoding="utf-8")
     ended = skillopt(project, "harvest")
 
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -140,7 +148,7 @@ def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_writt
     commit(project, "\n".join(filed), "2026-11-19T11:00:00Z")
     claude(home, project, CLEAN, name="four")
     outputs = [skillopt(project, "harvest", "rows", "-n", "200", "--json")]
-    review(project).unlink()
+    shutil.rmtree(review(project))
     outputs.append(skillopt(project, "harvest", "rows", "-n", "200", "--from", str(home)))
     accepted = skillopt(project, "harvest", "rows", "all", "--accept")
     texts = [*written(project), *(part for one in (*outputs, accepted) for part in (one.stdout, one.stderr))]
@@ -151,11 +159,12 @@ def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_writt
     assert {name for name, value in planted.items() for text in texts if value in text} == set()
 
 
-def test_ticked_candidates_become_tasks_of_the_suite_and_the_others_wait(project: Path, home: Path) -> None:
+def test_candidates_to_keep_become_tasks_of_the_suite_and_the_others_wait_or_are_dropped(
+    project: Path, home: Path
+) -> None:
     claude(home, project, CLEAN, AGAINST, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
-    text = review(project).read_text(encoding="utf-8")
-    review(project).write_text(text.replace("## [ ] clean", "## [x] clean"), encoding="utf-8")
+    decide(project, "clean-", "keep")
     ended = skillopt(project, "harvest", "rows", "--accept")
     tasks = {task.id: task for _, task in load_suite(project / "suites" / "rows.jsonl").splits}
     (name,) = (name for name in tasks if name.startswith("clean-the-vendor-table"))
@@ -165,8 +174,33 @@ def test_ticked_candidates_become_tasks_of_the_suite_and_the_others_wait(project
         ("data/vendors.csv", b"id,day\n1,20/11/2026\n")
     ]
     assert tasks[name].verifier.kind == "rubric"
-    assert "## [ ] sort-the-other-table" in review(project).read_text(encoding="utf-8")
-    assert name not in review(project).read_text(encoding="utf-8")
+    assert [entry.id.rpartition("-")[0] for entry in read_candidates(review(project))] == ["sort-the-other-table"]
+    decide(project, "sort-", "drop")
+    refused = skillopt(project, "harvest", "rows", "--accept")
+    assert (refused.returncode, review(project).exists()) == (2, False)
+    assert "expected drafts in" in refused.stderr
+
+
+def decide(project: Path, start: str, decision: str) -> None:
+    (path,) = review(project).glob(f"{start}*.yaml")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("decision: open", f"decision: {decision}"), encoding="utf-8")
+
+
+def test_what_a_task_needs_and_does_not_have_is_said_when_it_is_accepted(project: Path, home: Path) -> None:
+    claude(home, project, Said("Merge the rows of data/vendors.csv and data/gone.csv, please", skill="rows"))
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace("judge =", "# judge ="), encoding="utf-8")
+    assert skillopt(project, "harvest").returncode == 0
+    refused = skillopt(project, "harvest", "rows", "all", "--accept")
+
+    assert refused.returncode == 2
+    assert "expected a model that judges criteria in words, found none, and 1 task of 1 need it" in refused.stderr
+    assert len(read_candidates(review(project))) == 1
+    config.write_text(config.read_text(encoding="utf-8").replace("# judge =", "judge ="), encoding="utf-8")
+    ended = skillopt(project, "harvest", "rows", "all", "--accept")
+    assert ended.returncode == 0, ended.stderr
+    assert "names files that it does not have: data/gone.csv; right only if the task is to write them" in ended.stdout
 
 
 def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(project: Path, home: Path) -> None:
@@ -174,7 +208,7 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
     skillopt(project, "harvest")
     waiting = skillopt(project, "harvest")
     assert "2 candidates wait for you there" in waiting.stderr
-    names = [entry.id for entry in read_review(review(project).read_text(encoding="utf-8"))]
+    names = [entry.id for entry in read_candidates(review(project))]
     assert skillopt(project, "harvest", "rows", names[0], "--drop").stdout == "1 dropped, 1 wait\n"
     assert skillopt(project, "harvest", "rows", names[1], "--accept").returncode == 0
     ended = skillopt(project, "harvest", "rows", "--json")
@@ -186,7 +220,7 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        *((("rows", "--accept", "--drop"), "found both"), (("--accept",), "expected the name of a skill")),
+        *((("rows", "--accept", "--drop"), "found two"), (("--accept",), "expected the name of a skill")),
         (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
         (("rows", "--accept"), "expected drafts in"),
         (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
@@ -210,4 +244,4 @@ def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project:
     ended = skillopt(project, "harvest", "rows")
 
     assert ended.returncode == 0, ended.stderr
-    assert "root:" not in review(project).read_text(encoding="utf-8")
+    assert "root:" not in waiting_text(project)

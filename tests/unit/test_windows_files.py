@@ -7,7 +7,6 @@ import pytest
 
 from skillopt.project import Project
 from skillopt.suites import read_tasks
-from skillopt.suites.review_file import read_review
 from tools.formats_table import FIXTURES, fixture_of
 
 TEXTS = {".json", ".jsonl", ".yaml", ".yml", ".md", ".toml"}
@@ -36,10 +35,3 @@ def test_settings_with_line_ends_and_byte_order_mark_of_windows_are_read(tmp_pat
     project = Project.read(tmp_path)
     assert project.values == {"harness": "demo"}
     assert set(project.entries) == {"rows"}
-
-
-def test_ticks_with_line_ends_of_windows_count() -> None:
-    review = "# Drafted\n\n## [x] one\n\n```yaml\nid: one\nprompt: Do it.\n```\n".replace("\n", "\r\n")
-    (entry,) = read_review(review)
-    assert (entry.id, entry.ticked) == ("one", True)
-    assert "\r" not in entry.block

@@ -7,16 +7,17 @@ from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from skillopt.errors import SuiteError
+from skillopt.errors import RepositoryError, SuiteError
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_inputs
 from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
-from skillopt.tasks import Environment, File, Split, Task, VerifierSpec
+from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
+from skillopt.versions.history import read_tree
 
-__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
+__all__ = ["FileEntry", "RepositoryEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
@@ -53,6 +54,16 @@ def _as_text(value: object) -> object:
 _FileEntries = Annotated[tuple[FileEntry, ...], BeforeValidator(_file_entries)]
 
 
+class RepositoryEntry(BaseModel):
+    """Files of a commit of the repository that the suite lies in: all, all but some, or only some."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
+    without: tuple[FileName, ...] = ()
+    only: tuple[FileName, ...] = ()
+
+
 class VerifierEntry(BaseModel):
     """How a task is scored; what is not listed here is an option of the kind."""
 
@@ -60,6 +71,7 @@ class VerifierEntry(BaseModel):
 
     kind: str | None = None
     files: _FileEntries | None = None
+    repository: RepositoryEntry | None = None
 
 
 class TaskDefaults(BaseModel):
@@ -93,6 +105,7 @@ class TaskEntry(BaseModel):
     id: Annotated[str, BeforeValidator(_as_text), Field(min_length=1, max_length=200, pattern=r"^\S+$")]
     prompt: Annotated[str, Field(pattern=r"\S")]
     files: _FileEntries = ()
+    repository: RepositoryEntry | None = None
     verifier: VerifierEntry = VerifierEntry()
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
@@ -112,7 +125,9 @@ class SuiteEntry(BaseModel):
 
 
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
-_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry) for name in model.model_fields]
+_KEYS: Final = [
+    name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry, RepositoryEntry) for name in model.model_fields
+]
 
 
 def read_native(path: Path) -> Reading:
@@ -233,7 +248,16 @@ class _Reader:
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
             environment=entry.environment,
+            tree=self._tree(written, entry.repository, "repository"),
         )
+
+    def _tree(self, written: _Written, entry: RepositoryEntry | None, *steps: str) -> Tree | None:
+        if entry is None:
+            return None
+        try:
+            return read_tree(self.folder.root, entry.commit, entry.without, entry.only)
+        except (SuiteError, RepositoryError) as error:
+            raise written.error(str(error), *steps) from error
 
     def _verifier(self, written: _Written) -> VerifierSpec:
         own, default = written.entry.verifier, self.entry.defaults.verifier
@@ -246,7 +270,8 @@ class _Reader:
             )
         options = {**(default.model_extra or {}), **(own.model_extra or {})}
         entries = default.files if own.files is None else own.files
-        files = self._files(written, entries or (), "verifier", "files")
+        tree = self._tree(written, own.repository, "verifier", "repository")
+        files = (*(tree.files if tree else ()), *self._files(written, entries or (), "verifier", "files"))
         try:
             text = json.dumps(options, sort_keys=True, separators=(",", ":"), allow_nan=False)
             spec = VerifierSpec(kind, text, files)

@@ -223,3 +223,21 @@ def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandb
 def running(folder: Path) -> str:
     """Return the command lines of all processes."""
     return run_process(["ps", "-eo", "args"], str(folder), {}, 10).stdout
+
+
+def test_a_program_that_the_copy_lacks_is_of_the_project_that_skillopt_runs_in(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / ".venv" / "bin" / "judge"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\ntest -f output.txt\n", encoding="utf-8")
+    program.chmod(0o755)
+    (program.parents[1] / "pyvenv.cfg").touch()
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    failed = run("", workspace, argv=[".venv/bin/judge"])
+    (workspace / "output.txt").write_text("hello", encoding="utf-8")
+
+    assert (failed.passed, run("", workspace, argv=[".venv/bin/judge"]).passed) == (False, True)
+    with pytest.raises(InfrastructureError, match="could not start 'env/bin/judge'"):
+        run("", workspace, argv=["env/bin/judge"])

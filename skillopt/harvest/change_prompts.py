@@ -1,0 +1,315 @@
+"""Draft a task's prompt from the message of a merged change, without what gives the answer away.
+
+Kept is what was asked for: the message, what the changelog says, and the names that the tests need. Left out, and
+listed, are code of the change, names that only its code has, and how it was done.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
+
+__all__ = ["DraftedPrompt", "draft_prompt", "without_frame"]
+
+_STRING: Final = re.compile(r"""(?<![\w])(?:"([^"\\\n]{8,120})"|'([^'\\\n]{8,120})')""")
+_FENCE: Final = re.compile(r"^(?:```|~~~)")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
+_TRAILER: Final = re.compile(
+    r"^(?:[a-z]+(?:-[a-z]+)+(?=: )|cc|change-id|git-svn-id|refs?|references|piperorigin-revid)\b ?:.*$|^[-*=]{3,}$"
+    r"|^\(cherry picked.*|^\W*generated with .*|^\[[^\]]+\]: \S+$",
+    re.IGNORECASE,
+)
+_ISSUE: Final = re.compile(
+    r"\s*[([]?(?:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|re|issue|pr|pull request|bug)[\s:_]*)?"
+    r"(?:\bgh-\d+|(?:[\w.-]+/[\w.-]+)?#\d+|\bissue[ _]?\d+"
+    r"|https?://\S*/(?:issues|pulls?|merge_requests)/\d+[^\s)\]]*)[)\]]?",
+    re.IGNORECASE,
+)
+_MERGE: Final = re.compile(
+    r"^(?:Merge (?:pull request|branch|remote|tag|commit|in|PR|MR|'|[0-9a-f]{7}).*|See merge request .*"
+    r"|Merged .* into .*)$",
+    re.IGNORECASE,
+)
+_CHORE: Final = re.compile(
+    r"^\W*(?:(?:chore|ci|style|docs?|build|tests?|release|refactor)(?:\([^)]*\))?!?:"
+    r"|(?:(?:prepare|start|cut|changes for) )?(?:release|version|bump|back to development)\b"
+    r"|v?\d+\.\d+|revert\b|pre-commit"
+    r"|(?:re)?format\b|(?:run |apply |use )?(?:black|ruff|isort|pyupgrade|flake8|mypy|pylint)\b|lint|typos?\b"
+    r"|(?:update|upgrade|pin) (?:dependenc|requirements|copyright|authors|readme|changelog|docs?\b|tests?\b)"
+    r"|(?:add|fix|improve|update|more|move|clean|convert|rename|remove) (?:\w+ ){0,2}"
+    r"(?:tests?|typing|type (?:hints?|annotations?)|docs?|docstrings?|comments?)\b"
+    r"|drop (?:support for )?(?:python|py)\b|remove (?:python|py) ?2|(?:code )?clean ?up|refactor|wip\b|merge\b"
+    r"|initial commit)",
+    re.IGNORECASE,
+)
+_NOISE: Final = re.compile(
+    r"\b(?:docs?|documentation|docstrings?|changelog|release ?notes?|reno|authors(?:\.\w+)?|mypy|pep ?8|flake8"
+    r"|black(?:en)?|ruff|isort|lint(?:er|ing)?|typos?|readme|tox|f-strings|nit|comments?|typing|\.py)\b",
+    re.IGNORECASE,
+)
+"""What an entry of a list, or the title of a commit in a merge, is about where it is no part of what is asked for."""
+
+_ASIDE: Final = re.compile(
+    r"\b(?:(?:unit|regression) ?tests?|tests? (?:for|to|case|suite|coverage|added|pass)|test_\w+|pinned by|doctests?"
+    r"|(?:add(?:s|ed|ing)?|cover(?:s|ed)?|includ(?:es|ed|ing)) (?:\w+ ){0,3}tests?|changelog|news (?:entry|fragment)"
+    r"|coverage|linter|version bump|benchmarks?|review(?:er)? (?:comments?|feedback)|code review|rebased?|cherry-pick"
+    r"|merge conflicts?|AI (?:helped|assisted)|copilot|claude|thanks to)\b|^verified\b",
+    re.IGNORECASE,
+)
+_ORDERS: Final = (
+    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy"
+    r"|correct|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|materiali[sz]e|move"
+    r"|normali[sz]e|open|pad|pass|patch|pre-?compute|put|refactor|remove|rename|replace|resolve|restore|rewrite"
+    r"|right-pad|route|set|simplify|split|store|switch|track|turn|update|use|walk|wrap)"
+)
+"""What a programmer is told to do, where the person who asked would say how it has to behave."""
+
+_MEANS: Final = re.compile(
+    r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking|walking)\b.*$"
+    rf"|[;,] (?:so |and |we |then )*{_ORDERS} .*$",
+    re.IGNORECASE,
+)
+_HOW: Final = re.compile(
+    r"^\W*(?:the (?:fix|solution|approach|implementation|patch)\b"
+    r"|(?:this|we|it|now|this (?:fix|patch|change|commit|pr)) "
+    r"(?:(?:fixes|solves|does|is done|is fixed|works) (?:\w+ ){0,4}by|uses?|replaces?|moves?|refactors?|extracts?)\b"
+    rf"|(?:fix: |also |instead,? |rather,? |then |simply |so )*{_ORDERS}[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
+    re.IGNORECASE,
+)
+_REWORKED: Final = re.compile(
+    r"^\W*(?:(?:use|bind|calculate|change|close|convert|defer|extract|inline|move|open|patch|refactor|rename|replace"
+    r"|resolve|rewrite|rework|switch)[ds]?|using)\b",
+    re.IGNORECASE,
+)
+"""How an entry of a list, or a title that the changelog explains, begins where it says how it was done."""
+
+_SAID: Final = re.compile(
+    r"raise|error|exception|warn|message|msg|echo|print|fail|help|label|log|_\(|description|title", re.IGNORECASE
+)
+"""What a line of code has that says a text to people."""
+
+_CREDIT: Final = re.compile(
+    r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|\b(?:by|from|and) @[\w-]+"
+)
+_RELEASE: Final = re.compile(r"\W*(?:[\d.v]+\b|unreleased|version\b|\(?released)", re.IGNORECASE)
+_OF_FUNCTION: Final = re.compile(r"^\s*[-*+] `{0,2}\w*(?:[._]\w+)+`{0,2}(?:\(\))?(?: / \w+)? ?:")
+_CALLED: Final = re.compile(r"\b([a-z]\w*(?:\.\w+)*)\(")
+_DOTTED: Final = re.compile(r"`~?([a-z]\w*(?:\.\w+)+)(?:\(\))?`")
+_LONGEST_NOISE: Final = 12
+_MOST_MIXED: Final = 3
+_LEAST_WORDS: Final = 6
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
+_MOST_NAMES, _MOST_TEXTS = 12, 6
+_MOST_LINES: Final = 300
+"""Lines of code that a change adds at most: what is larger is no task of one sitting."""
+
+_LONGEST_BODY, _LONGEST_MESSAGE = 2_500, 20_000
+_LEAST_CODE, _LEAST_NAME = 10, 4
+_NEWS_HEAD: Final = "The changelog will say:"
+_NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
+_TEXTS_HEAD: Final = "Tests look for these texts, word for word:"
+_INTRODUCES: Final = "Change the code of this repository accordingly; tests will be run against it."
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedPrompt:
+    """A prompt, what was left out of the message, and why there can be none."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> DraftedPrompt:
+    """Draft a prompt from the messages of a change, the one of its merge first."""
+    answer = _Answer(changed)
+    if _is_mixed(messages):
+        return DraftedPrompt("", problem="a merge of several changes")
+    subjects, body = _plain(messages)
+    if not subjects or _CHORE.match(subjects[0]):
+        return DraftedPrompt("", problem="a chore by its message: no behaviour is asked for")
+    if answer.lines > _MOST_LINES:
+        return DraftedPrompt("", problem="too large")
+    news, left = answer.sift(list(answer.news()), titles=True)
+    explained = bool(news) and bool(_REWORKED.match(subjects[0]))
+    asked, left_out = ([], subjects[:1]) if explained else answer.sift(subjects[:1], titles=True)
+    # A title of a commit in a merge tells what was asked for, where the changelog does not, and how it was done.
+    more, others = answer.sift([one for one in subjects[1:] if not _is_noise(one)], titles=not news)
+    said, how = answer.sift(body)
+    if not asked and not news:
+        return DraftedPrompt("", problem="its message says only how it was done")
+    kept, left_out = list(dict.fromkeys((*asked, *more, *said))), [*left_out, *others, *how, *left]
+    names, texts = list(answer.names())[:_MOST_NAMES], list(answer.texts())[:_MOST_TEXTS]
+    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, names, texts)
+    if not text:
+        return DraftedPrompt("", problem="its message says too little")
+    return DraftedPrompt(text, tuple(left_out))
+
+
+def _framed(said: str, news: Sequence[str], names: Sequence[tuple[str, str]], texts: Sequence[str]) -> str:
+    """Write a prompt of its parts; empty where they say too little."""
+    docs = " ".join(doc for _, doc in names)
+    if len(set(_WORDS.findall(f"{said} {' '.join(news)} {docs}".casefold()))) < _LEAST_WORDS:
+        return ""
+    parts = [said]
+    if news := [line for line in news if line not in said]:
+        parts.append("\n".join((_NEWS_HEAD, *(f"- {line}" for line in news))))
+    if names:
+        listed = (f"- {name}{f': {doc}' if doc else ''}" for name, doc in names)
+        parts.append("\n".join((_NAMES_HEAD, *listed)))
+    if texts:
+        parts.append("\n".join((_TEXTS_HEAD, *(f"- {text}" for text in texts))))
+    return "\n\n".join(part for part in (*parts, _INTRODUCES) if part)
+
+
+def without_frame(prompt: str) -> str:
+    """Return a prompt without the sentences that all of them have, to compare it with others."""
+    for part in (_NEWS_HEAD, _NAMES_HEAD, _TEXTS_HEAD, _INTRODUCES):
+        prompt = prompt.replace(part, "")
+    return prompt
+
+
+def _is_mixed(messages: Sequence[str]) -> bool:
+    """Whether a merge has no title of its own and brings commits of several people's minds."""
+    titled = any(line.strip() and not _MERGE.match(line.strip()) for line in messages[0].splitlines()[:4])
+    return not titled and len(messages) > _MOST_MIXED + 1
+
+
+def _is_noise(entry: str) -> bool:
+    """Whether an entry of a list, or a title in a merge, is about documents, style or tools alone."""
+    text = entry.strip().lstrip("-*+ ")
+    return bool(_CHORE.match(text)) or (len(text.split()) <= _LONGEST_NOISE and bool(_NOISE.search(text)))
+
+
+def _plain(messages: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the subjects and the other paragraphs of messages, without trailers and numbers of issues."""
+    subjects, paragraphs = list[str](), list[str]()
+    for message in messages:
+        lines = [
+            line
+            for line in message[:_LONGEST_MESSAGE].splitlines()
+            if not _MERGE.match(line.strip()) and not _TRAILER.match(line)
+        ]
+        subject, _, rest = _ISSUE.sub("", "\n".join(lines)).strip().partition("\n")
+        subjects.append(re.sub(r"^(?:feat|fix|perf|bugfix)(?:\([^)]*\))?!?: ", "", subject.strip()))
+        paragraphs += [part.strip("\n") for part in re.split(r"\n\s*\n", rest)]
+    both = ([part for part in dict.fromkeys(each) if _WORDS.search(part)] for each in (subjects, paragraphs))
+    first, others = both
+    return first, others
+
+
+class _Answer:
+    """What a change did, so that the prompt does not say it."""
+
+    def __init__(self, changed: Sequence[ChangedLines]) -> None:
+        self._code = [one for one in changed if side_of(one.path) == "code"]
+        self._news = [one for one in changed if side_of(one.path) == "news"]
+        self._tests = "\n".join(line for one in changed if side_of(one.path) == "test" for line in one.added)
+        self._tested = set(NAME.findall(self._tests))
+        self._added = [line for one in self._code for line in one.added]
+        self._removed = [line for one in self._code for line in one.removed]
+        self.lines = len(self._added)
+        self._lines = {flat for line in self._added if len(flat := _squeezed(line)) >= _LEAST_CODE}
+        self._known = _squeezed(self._tests) + _squeezed("\n".join(self._removed))
+        before = set(NAME.findall("\n".join(self._removed)))
+        known = before | self._tested
+        called = {name for line in self._added for name in _CALLED.findall(line) if not DEFINITION.match(line)}
+        self._calls = {name for name in called if name.rpartition(".")[2] not in known | defined_names(self._added)}
+        self._own = {
+            name for name in defined_names(self._added) if name not in self._tested | before and _is_code(name)
+        }
+
+    def sift(self, paragraphs: Sequence[str], *, titles: bool = False) -> tuple[list[str], list[str]]:
+        """Part what may be said from what gives the answer away; a title says what is wanted, as an order."""
+        kept, left_out = list[str](), list[str]()
+        for paragraph in paragraphs:
+            said = []
+            for sentence in _sentences(paragraph):
+                shown = _MEANS.sub("", sentence) if not _FENCE.match(sentence) else sentence
+                if not _WORDS.search(sentence):
+                    continue
+                if self._tells(shown, title=titles) or not _WORDS.search(shown):
+                    left_out.append(sentence)
+                    continue
+                if shown != sentence:
+                    left_out.append(sentence.removeprefix(shown).strip(" ,"))
+                said.append(shown)
+            if said:
+                kept.append("\n".join(said) if _is_list(said) else " ".join(said))
+        return kept, left_out
+
+    def _tells(self, sentence: str, *, title: bool) -> bool:
+        """Whether a sentence says how it was done, where, or only that tests were added."""
+        words = set(NAME.findall(sentence))
+        quoted = [_squeezed(part) for part in re.findall(r"`+([^`]{3,200})`+", sentence)]
+        signs = [part for part in quoted if not part.replace(".", "").isidentifier() and part not in self._known]
+        whole = [part for line in sentence.splitlines() if len(part := _squeezed(line)) >= _LEAST_CODE * 2]
+        in_code = any(part in line for part in (*signs, *whole) for line in self._lines)
+        paths = any(one.path in sentence or f"{one.path.rpartition('/')[2]}:" in sentence for one in self._code)
+        named = {*_CALLED.findall(sentence), *_DOTTED.findall(sentence)}
+        entry = _is_list([sentence]) and (
+            _is_noise(sentence) or bool(_OF_FUNCTION.match(sentence) or _REWORKED.match(sentence))
+        )
+        order = not title and not _is_list([sentence]) and _HOW.match(sentence)
+        shown = in_code or paths or words & self._own or named & self._calls
+        return bool(shown or entry or order or _ASIDE.search(sentence))
+
+    def news(self) -> Iterator[str]:
+        """Yield what the change adds to a changelog."""
+        for one in self._news:
+            text = "\n".join(line.strip() for line in one.added)
+            for entry in re.split(r"\n(?=[-*] )|\n\n", text):
+                flat = " ".join(entry.lstrip("-* ").split())
+                flat = _ISSUE.sub("", _CREDIT.sub("", flat)).strip(" ,;")
+                if len(_WORDS.findall(flat)) >= _LEAST_WORDS // 2 and not _RELEASE.match(flat):
+                    yield flat
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield what tests use and the code lacks, with the first words about it."""
+        for one in self._code:
+            yield from (
+                (f"`{shown}` in `{one.path}`", said) for shown, said in new_names(one, self._tested, self._removed)
+            )
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of several words that tests look for and only the changed code has."""
+        said = (
+            line for at, line in enumerate(self._added) if _SAID.search(" ".join(self._added[max(at - 2, 0) : at + 1]))
+        )
+        code = "\n".join(said)
+        before = "\n".join(self._removed)
+        for text in dict.fromkeys(one or other for one, other in _STRING.findall(self._tests)):
+            telling = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2 and text not in before
+            if telling and any(f"{sign}{text}{sign}" in code for sign in "\"'"):
+                yield text
+
+
+def _sentences(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph; the entries of a list, and lines of code, one a line."""
+    lines = paragraph.splitlines()
+    if _is_list(lines) or any(_FENCE.match(line) or line.startswith("    ") for line in lines):
+        block = list[str]()
+        for line in lines:
+            if block and not re.match(r"^\s*[-*+] |^\s*\d+[.)] ", line) and line.startswith("  "):
+                block.append(line)
+                continue
+            if block:
+                yield "\n".join(block)
+            block = [line]
+        yield "\n".join(block)
+        return
+    yield from _SENTENCE.split(" ".join(line.strip() for line in lines))
+
+
+def _is_list(lines: Sequence[str]) -> bool:
+    return sum(bool(re.match(r"^\s*(?:[-*+]|\d+[.)]) ", line)) for line in lines) >= max(1, len(lines) // 3)
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split())
+
+
+def _is_code(name: str) -> bool:
+    return len(name) >= _LEAST_NAME and ("_" in name or name not in {name.lower(), name.capitalize()})
