@@ -165,6 +165,32 @@ class GitLabForge:
         with self._asking("close the merge request"):
             self._change(number, state_event="close")
 
+    def review_comments(self, most: int) -> Sequence[Mapping[str, Any]]:
+        """List the newest comments on lines of merge requests, with the keys of GitHub's API."""
+        found = list[Mapping[str, Any]]()
+        with self._asking("read the discussions"):
+            newest = self._project.mergerequests.list(state="all", order_by="created_at", sort="desc", iterator=True)
+            for one in newest:
+                for thread in one.discussions.list(iterator=True):
+                    notes = [note for note in thread.attributes["notes"] if note.get("type") == "DiffNote"]
+                    found += (_row(note, one, replies_to=notes[0]["id"] if at else "") for at, note in enumerate(notes))
+                if len(found) >= most:
+                    break
+        return found[:most]
+
+    def pull_request(self, number: int) -> PullRequest:
+        """Read a merge request."""
+        with self._asking("read the merge request"):
+            return _read(self._project.mergerequests.get(number))
+
+    def file_at(self, commit: str, path: str) -> str | None:
+        """Read a text file as a commit has it."""
+        try:
+            with self._asking("read a file"):
+                return self._project.files.get(path, ref=commit).decode().decode("utf-8", "replace")
+        except ForgeMissingError:
+            return None
+
     def _change(self, number: int, **values: object) -> None:
         self._project.mergerequests.update(number, values)
 
@@ -249,3 +275,22 @@ def _read(found: ProjectMergeRequest) -> PullRequest:
 def _login_of(user: Mapping[str, Any] | None) -> str:
     """Return a login, empty where the account is gone."""
     return str(user["username"]) if user else ""
+
+
+def _row(note: Mapping[str, Any], request: ProjectMergeRequest, replies_to: object) -> Mapping[str, Any]:
+    """Return a comment on a line with GitHub's keys."""
+    place = note["position"]
+    first = ((place.get("line_range") or {}).get("start") or {}).get("new_line")
+    return {
+        "id": note["id"],
+        "body": note["body"],
+        "user": {"login": _login_of(note["author"])},
+        "html_url": f"{request.web_url}#note_{note['id']}",
+        "created_at": note["created_at"],
+        "in_reply_to_id": replies_to,
+        "path": place.get("new_path") or "",
+        "original_start_line": first,
+        "original_line": place.get("new_line"),
+        "original_commit_id": place["head_sha"],
+        "pull_author": _login_of(request.author),
+    }

@@ -1,12 +1,14 @@
 """A loopback stand-in for GitLab's REST API: one project with its merge requests, notes and members."""
 
 import re
+import subprocess
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from tests.fakes.projects import git
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
@@ -29,6 +31,7 @@ class FakeGitLab:
     project: Body = field(default_factory=dict)
     merge_requests: dict[int, Body] = field(default_factory=dict)
     notes: dict[int, list[Body]] = field(default_factory=dict)
+    threads: dict[int, list[Body]] = field(default_factory=dict)
     users: list[str] = field(default_factory=lambda: ["project_7_bot", "ada", "eve", "mo", "stranger"])
     lock: Lock = field(default_factory=Lock)
     server: LoopbackServer | None = None
@@ -76,6 +79,8 @@ class FakeGitLab:
         numbers = [int(one) for one in re.findall(r"(?<=/)\d+", path)]
         number = numbers[0] if numbers else 0
         shape = f"{asked.method} {re.sub(r'(?<=/)[0-9]+', 'N', path)}"
+        if path.startswith("/repository/files/"):
+            return self._file(unquote(path.removeprefix("/repository/files/")), asked.query["ref"])
         if path.startswith("/merge_requests/") and number not in self.merge_requests:
             return as_json(404, {"message": "404 Not found"})
         routes: dict[str, Callable[[], Answer]] = {
@@ -90,6 +95,7 @@ class FakeGitLab:
             "GET /merge_requests/N": lambda: as_json(200, self._shown(number)),
             "PUT /merge_requests/N": lambda: self._change(number, asked.body),
             "GET /merge_requests/N/notes": lambda: self._page(asked, self.notes.get(number, [])),
+            "GET /merge_requests/N/discussions": lambda: self._page(asked, self.threads.get(number, [])),
             "POST /merge_requests/N/notes": lambda: as_json(201, self.say(number, self.login, asked.body["body"])),
             "PUT /merge_requests/N/notes/N": lambda: self._edit_note(number, numbers[-1], asked.body["body"]),
         }
@@ -120,7 +126,23 @@ class FakeGitLab:
     def _listed(self, query: dict[str, str]) -> list[Body]:
         assert (query["state"], query["order_by"], query["sort"]) == ("all", "created_at", "desc")
         shown = [self._shown(number) for number in reversed(self.merge_requests)]
-        return [one for one in shown if one["source_branch"] == query["source_branch"]]
+        return [one for one in shown if one["source_branch"] == query.get("source_branch", one["source_branch"])]
+
+    def review(self, number: int, author: str, path: str, line: int, text: str, commit: str) -> None:
+        """Begin a discussion on a line of a merge request as a reviewer would, with an answer of the author."""
+        place = {"new_path": path, "new_line": line, "head_sha": commit, "line_range": None}
+        note = self.say(number, author, text) | {"type": "DiffNote", "position": place}
+        answer = self.say(number, self.login, "Done") | {"type": "DiffNote", "position": place}
+        self.threads.setdefault(number, []).append({"id": str(note["id"]), "notes": [note, answer]})
+
+    def _file(self, path: str, commit: str) -> Answer:
+        shown = subprocess.run(
+            ["git", "show", f"{commit}:{path}"], cwd=self.repository, capture_output=True, check=False
+        )
+        if shown.returncode:
+            return as_json(404, {"message": "404 File Not Found"})
+        content = {"encoding": "base64", "content": b64encode(shown.stdout).decode()}
+        return as_json(200, {"file_path": path, "ref": commit, **content})
 
     def _open(self, body: Body) -> Answer:
         branch = body["source_branch"]

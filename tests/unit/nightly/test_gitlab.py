@@ -20,6 +20,7 @@ from skillopt.protocols import Forge
 from skillopt.settings import NightlySettings
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_gitlab import FakeGitLab, fake_gitlab
+from tests.fakes.projects import git
 from tests.fakes.repositories import make_offered
 from tools.fake_providers.loopback import Answer, as_json
 
@@ -49,6 +50,30 @@ class TestGitLabForge(ForgeContract):
 
     def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - the server knows
         return self.server.said(number)
+
+
+def test_comments_on_lines_are_read_newest_first_with_their_answers_and_files_as_they_were(
+    server: FakeGitLab, forge: Forge
+) -> None:
+    commit = git(server.repository, "rev-parse", "main")
+    for branch in ("skillopt/rows", "skillopt/dates"):
+        number = forge.create(branch, "main", "Title", "Body").number
+        server.review(number, "ada", "README.md", 3, f"Say {number}", commit)
+    asked, writes = gitlab(server.url), server.writes
+    rows = asked.review_comments(3_000)
+    assert [(one["body"], bool(one["in_reply_to_id"])) for one in rows] == [
+        ("Say 2", False),
+        ("Done", True),
+        ("Say 1", False),
+        ("Done", True),
+    ]
+    assert rows[0]["html_url"] == "https://gitlab.com/acme/tools/skills/-/merge_requests/2#note_3"
+    assert [one["body"] for one in asked.review_comments(1)] == ["Say 2"]
+    assert asked.pull_request(2).title == "Title"
+    (name, *_) = git(server.repository, "ls-files").splitlines()
+    assert asked.file_at(commit, name) == git(server.repository, "show", f"{commit}:{name}") + "\n"
+    assert asked.file_at(commit, "gone") is None
+    assert server.writes == writes
 
 
 def test_a_token_that_may_open_no_merge_requests_is_found_out_before(server: FakeGitLab, forge: Forge) -> None:
