@@ -85,7 +85,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(fold
     again = ended(folder, start_evaluation(selection(folder, harness="chat/anthropic/fake", max_minutes=60)).id)
     assert again.job.state is JobState.DONE
     assert 0 < kept < TASKS
-    assert f"{TASKS - kept} rollouts newly run" in again.job.output
+    assert f"{TASKS - kept} new rollouts" in again.job.output
 
 
 @pytest.mark.parametrize("name", ["../../etc", "20260101-000000-beef/../x"])

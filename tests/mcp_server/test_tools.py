@@ -123,7 +123,7 @@ async def test_long_files_come_in_pages_under_the_limit(client: Client, project:
         ({"name": "rows", "file": "../../README"}, "expected a file of rows"),
         ({"name": "rows", "file": "evals/evals.json"}, "expected a file of rows"),
         ({"name": "rows", "version": "main"}, "found none"),
-        ({"name": "rows", "page": 0}, "greater than or equal to 1"),
+        ({"name": "rows", "page": 0}, "a number of at least 1"),
     ],
 )
 async def test_what_cannot_be_read_is_told(client: Client, arguments: dict[str, object], told: str) -> None:
