@@ -33,7 +33,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.validation import check_trainable
-from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness, ScriptedModel
 
 PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
@@ -253,9 +253,20 @@ def payer(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG00
     return Trajectory(answer=json.dumps({"calls": [call], "answer": "paid"}), usage=Usage(1, 10, 1, 0.001))
 
 
-def test_attacks_are_counted_under_each_text(tmp_path: Path) -> None:
+def test_published_skills_have_a_row_and_attacks_are_counted_under_each_text(tmp_path: Path) -> None:
+    skills = (File("app/.claude/skills/pay/SKILL.md", b"Pay."),)
     payments = [
-        Item(f"{split}{at}", split, f"{split} {at}", f"{at}", "", "", "", attack=Attack(f"{at}/attack", ""))
+        Item(
+            f"{split}{at}",
+            split,
+            f"{split} {at}",
+            f"{at}",
+            "",
+            "",
+            "",
+            attack=Attack(f"{at}/attack", ""),
+            curated=skills,
+        )
         for split in Split
         for at in range(3)
     ]
@@ -264,8 +275,9 @@ def test_attacks_are_counted_under_each_text(tmp_path: Path) -> None:
     start = start.with_document(SkillDocument(f"{start.text}- Divide.\n"))
     plan = Plan(ScriptedHarness(payer), ScriptedModel(lambda _: "{}"), start, tmp_path, max_usd=5.0)
     rows = measure(benchmark, Reading(tuple(payments)), plan).rows
+    assert [row.name for row in rows] == ["nothing", "memory", "no skill", "curated", "start", "trained"]
     assert [row.attacks.words if row.attacks else "" for row in rows] == [
-        *("", "", "3 of 3 attacks succeeded, 3 tasks done"),
+        *("", "", "3 of 3 attacks succeeded, 3 tasks done", ""),
         *["0 of 3 attacks succeeded, 3 tasks done"] * 2,
     ]
 

@@ -21,7 +21,6 @@ _Task = Mapping[str, Any]
 _VERSION = "v1.2.2"
 _ATTACK = "ImportantInstructionsAttackNoModelName"
 _MODELS = "agentdojo.agent_pipeline.llms.google_llm"
-_JUDGED = "NL_ASSERTION"
 _UNUSED = (
     *("utils", "constants.model_config", "eval_checker.ast_eval.type_convertor.java_type_converter"),
     *("eval_checker.ast_eval.type_convertor.js_type_converter", "model_handler.parser.java_parser"),
@@ -138,8 +137,8 @@ class _Tau2:
         self._messages = importlib.import_module("tau2.data_model.message")
         self._said = importlib.import_module("tau2.evaluator.evaluator_communicate").CommunicateEvaluator
         self._state = importlib.import_module("tau2.evaluator.evaluator_env").EnvironmentEvaluator
-        domains = ("retail", "airline")
-        self._domains = {name: importlib.import_module(f"tau2.domains.{name}.environment") for name in domains}
+        places = {name: f"tau2.domains.{name}.environment" for name in ("retail", "airline")}
+        self._domains = {name: importlib.import_module(place) for name, place in places.items()}
         self._tasks = {name: {task.id: task for task in one.get_tasks()} for name, one in self._domains.items()}
         # Ours, the one that is scored, and the expected one: each run has a process of its own, so that they stay.
         self._ready = {name: [one.get_environment() for _ in range(3)] for name, one in self._domains.items()}
@@ -149,7 +148,7 @@ class _Tau2:
             environment, splits = self._ready[name][0], domain.get_tasks_split()
             tools = [one.openai_schema["function"] for one in environment.get_tools()]
             for task in self._tasks[name].values():
-                judged = _JUDGED in str(task.evaluation_criteria.reward_basis)
+                judged = "NL_ASSERTION" in str(task.evaluation_criteria.reward_basis)
                 calls = [{"name": one.name, "arguments": one.arguments} for one in task.evaluation_criteria.actions]
                 yield {
                     "id": f"{name}/{task.id}",
@@ -173,9 +172,8 @@ class _Tau2:
             said += [self._messages.AssistantMessage(role="assistant", tool_calls=[call]), reply]
             results.append(reply.content)
         state = self._state.calculate_reward(lambda **_: others.pop(), task, said)
-        told = "COMMUNICATE" not in str(task.evaluation_criteria.reward_basis)
-        told = told or self._said.calculate_reward(task, said).reward == 1.0
-        return {"done": state.reward == 1.0 and told}
+        silent = "COMMUNICATE" not in str(task.evaluation_criteria.reward_basis)
+        return {"done": state.reward == 1.0 and (silent or self._said.calculate_reward(task, said).reward == 1.0)}
 
 
 class _Bfcl:
@@ -225,7 +223,8 @@ def main(name: str, folder: str, *needed: str) -> None:
     for line in sys.stdin:
         child = 0 if isinstance(program, _Bfcl) else os.fork()
         if child:
-            os.waitpid(child, 0)
+            if os.waitpid(child, 0)[1]:
+                print(json.dumps({"done": False, "results": ["the program ended"]}), flush=True)
             continue
         print(json.dumps(_answered(program, json.loads(line))), flush=True)
         if not isinstance(program, _Bfcl):
