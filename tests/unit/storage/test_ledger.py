@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
@@ -67,7 +68,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 class TestCalls:
     @given(value=ROLLOUTS)
     def test_a_rollout_comes_back_as_it_was(self, large: Ledger, value: Rollout) -> None:
-        key = rollout_key(repr(value), "task", "harness", 0)
+        key = rollout_key(str(asdict(value)), "task", "harness", 0)
         if value.score is None:
             large.store_failures("run", [(key, value)])
             assert large.failures("run", [key]) == {key: value}
