@@ -50,7 +50,7 @@ def test_of_a_harmless_edit_eight_tasks_cannot_tell_and_that_is_no_failure(proje
         ended.stdout,
     )
     assert "1 cannot tell" in ended.stdout
-    assert re.search(r"gate, change: .*: cannot tell, .* \[", ended.stderr)
+    assert re.search(r"gate \(change\): .*: cannot tell, .* \[", ended.stderr)
     assert not re.search("confidence 0.0|not accepted|do not show it yet", f"{ended.stdout}{ended.stderr}")
     assert gate(project, "main", "HEAD", "--require", "better")[0] == 1
 
@@ -205,7 +205,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     (change,) = report["changes"]
     assert (code, change["standing"], change["judged"]["test"]) == (3, "invalid", None)
     assert change["reason"].startswith("not compared on test: ")
-    assert "68 rollouts" in change["reason"]
+    assert "max_rollouts 68" in change["reason"]
     # With room for it, the same change is decided.
     code, report = gate(project, "main", "HEAD", "--release")
     assert (code, report["changes"][0]["standing"]) == (0, "passed")

@@ -112,7 +112,12 @@ MISTAKES = (
         f"optimize rows {LOCAL.format(model='small', url=NOBODY)}",
         *(2, f"expected a model server at {NOBODY}, found none that answers", "start it, or correct base_url"),
     ),
-    Mistake("optimize rows --model openai-compatible/x", 2, "expected the server's address", 'for example to "http://localhost'),
+    Mistake(
+        "optimize rows --model openai-compatible/x",
+        2,
+        "expected the server's address",
+        'for example to "http://localhost',
+    ),
     Mistake("optimize rows --model anthropic/claude-x", 2, "expected a key in ANTHROPIC_API_KEY", "set it"),
     Mistake("estimate rows --model anthropic/claude-x", 0, "", "no-go: for the optimizer model anthropic/claude-x"),
     Mistake("optimize rows --model gpt-5.4", 2, "expected provider/model, found 'gpt-5.4'", "'openai/gpt-5.4'"),

@@ -94,7 +94,7 @@ class TestFailures:
         rows = nights.run("--set", "retry_seconds=0", expect=3)
         found = {name: row["training"] for name, row in rows.items()}
         assert found == {"broken": "failed", "rows": "finished", "torn": "failed", "bare": "no suite"}
-        assert "network: " in rows["broken"]["reason"]
+        assert "Connection refused" in rows["broken"]["reason"]
         assert rows["rows"]["offer"]["action"] == "opened"
         assert (rows["broken"]["usd"], rows["broken"]["answered_usd"]) == (None, 0.0)
         told = nights.tell("--set", "retry_seconds=0")

@@ -70,11 +70,11 @@ def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights
     assert nights.forge is not None
     pull = nights.forge.pulls[1]
     assert (pull["branch"], pull["state"], pull["draft"]) == (BRANCH, "open", False)
-    assert pull["title"] == f"{SKILL}: 0 of 7 → 7 of 7 held-out requests load it, with a new description"
+    assert pull["title"] == f"{SKILL}: 1 of 7 → 7 of 7 held-out requests load it, with a new description"
     body = pull["body"]
     assert "-Prepares claims.\n+Prepares claims." in body
-    assert "- loaded when it should be: 0 of 7, now 7 of 7 (95% interval 65% to 100%)" in body
-    assert body.count("\nFixed-Request: ") == 7
+    assert "- loaded when it should be: 1 of 7, now 7 of 7 (95% interval 65% to 100%)" in body
+    assert body.count("\nFixed-Request: ") == 6
     assert git(nights.bare, "diff", "--stat", "main", BRANCH).startswith("skills/expense-claims/SKILL.md")
     done, before = len(nights.forge.writes), tip(nights)
     again = night(nights)
