@@ -17,6 +17,7 @@ from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
+from skillopt.suites.writing import task_entry
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 from skillopt.versions.history import MergedChange, read_tree
@@ -136,7 +137,7 @@ class _Change:
     """A change, before and after."""
 
     def __init__(self, root: Path, change: MergedChange, command: TestCommand, without: Sequence[str]) -> None:
-        self._command, self._box, self._without = command, Sandbox(command.sandbox), tuple(without)
+        self._command, self._box = command, Sandbox(command.sandbox)
         self._change, self._root = change, root
         self._before = read_tree(root, change.before, without)
         there = [one for one in change.paths if one.status != "D"]
@@ -244,20 +245,10 @@ class _Change:
         return ""
 
     def _entry(self, task: Task) -> dict[str, object]:
-        without = {"without": list(self._without)} if self._without else {}
-        verifier = {
-            "kind": "command",
-            **json.loads(task.verifier.options),
-            "repository": {"commit": self._change.commit, "only": [file.path for file in self._protected]},
-        }
-        repository = {"commit": self._change.before, **without}
-        return {
-            "id": task.id,
-            "prompt": task.prompt,
-            "tags": ["history"],
-            "repository": repository,
-            "verifier": verifier,
-        }
+        """Write the task as an entry of a suite, the files of its check by their commit."""
+        options = json.loads(task.verifier.options)
+        only = {"commit": self._change.commit, "only": [file.path for file in self._protected]}
+        return {**task_entry(task), "verifier": {"kind": task.verifier.kind, **options, "repository": only}}
 
 
 def _hindrance(ended: ProcessResult) -> str:
