@@ -21,6 +21,7 @@ __all__ = [
     "AskedCommand",
     "Closing",
     "ListedEdit",
+    "StrictModel",
     "Verb",
     "carry_unticked",
     "handled_mark",
@@ -83,11 +84,13 @@ class ListedEdit:
     ticked: bool
 
 
-class _Strict(BaseModel):
+class StrictModel(BaseModel):
+    """A record that steps of a night hand on: no key but those that are named."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Asked(_Strict):
+class Asked(StrictModel):
     """Something that a person with write access asks for in a pull request, by a command or an unticked box."""
 
     verb: Verb | None
@@ -101,7 +104,7 @@ class Asked(_Strict):
     url: str = ""
 
 
-class Closing(_Strict):
+class Closing(StrictModel):
     """Who closed a pull request without merging it, and why, as far as the comments tell."""
 
     pull_request: int
