@@ -5,8 +5,10 @@ listed, are code of the change, names that only its code has, and how it was don
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Final
 
 from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
@@ -31,40 +33,18 @@ _MERGE: Final = re.compile(
     r"|Merged .* into .*)$",
     re.IGNORECASE,
 )
-_CHORE: Final = re.compile(
-    r"^\W*(?:(?:chore|ci|style|docs?|build|tests?|release|refactor)(?:\([^)]*\))?!?:"
-    r"|(?:(?:prepare|start|cut|changes for) )?(?:release|version|bump|back to development)\b"
-    r"|v?\d+\.\d+|revert\b|pre-commit"
-    r"|(?:re)?format\b|(?:run |apply |use )?(?:black|ruff|isort|pyupgrade|flake8|mypy|pylint)\b|lint|typos?\b"
-    r"|(?:update|upgrade|pin) (?:dependenc|requirements|copyright|authors|readme|changelog|docs?\b|tests?\b)"
-    r"|(?:add|fix|improve|update|more|move|clean|convert|rename|remove) (?:\w+ ){0,2}"
-    r"(?:tests?|typing|type (?:hints?|annotations?)|docs?|docstrings?|comments?)\b"
-    r"|drop (?:support for )?(?:python|py)\b|remove (?:python|py) ?2|(?:code )?clean ?up|refactor|wip\b|merge\b"
-    r"|initial commit)",
-    re.IGNORECASE,
-)
-_NOISE: Final = re.compile(
-    r"\b(?:docs?|documentation|docstrings?|changelog|release ?notes?|reno|authors(?:\.\w+)?|mypy|pep ?8|flake8"
-    r"|black(?:en)?|ruff|isort|lint(?:er|ing)?|typos?|readme|tox|f-strings|nit|comments?|typing|\.py)\b",
-    re.IGNORECASE,
-)
-"""What an entry of a list, or the title of a commit in a merge, is about where it is no part of what is asked for."""
+_LISTED: Final = {
+    name: "|".join(patterns)
+    for name, patterns in tomllib.loads(
+        files("skillopt.harvest").joinpath("change_words.toml").read_text(encoding="utf-8")
+    ).items()
+}
+"""Words in messages by what they say, as patterns."""
 
-_ASIDE: Final = re.compile(
-    r"\b(?:(?:unit|regression) ?tests?|tests? (?:for|to|case|suite|coverage|added|pass)|test_\w+|pinned by|doctests?"
-    r"|(?:add(?:s|ed|ing)?|cover(?:s|ed)?|includ(?:es|ed|ing)) (?:\w+ ){0,3}tests?|changelog|news (?:entry|fragment)"
-    r"|coverage|linter|version bump|benchmarks?|review(?:er)? (?:comments?|feedback)|code review|rebased?|cherry-pick"
-    r"|merge conflicts?|AI (?:helped|assisted)|copilot|claude|thanks to)\b|^verified\b",
-    re.IGNORECASE,
-)
-_ORDERS: Final = (
-    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy"
-    r"|correct|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|materiali[sz]e|move"
-    r"|normali[sz]e|open|pad|pass|patch|pre-?compute|put|refactor|remove|rename|replace|resolve|restore|rewrite"
-    r"|right-pad|route|set|simplify|split|store|switch|track|turn|update|use|walk|wrap)"
-)
-"""What a programmer is told to do, where the person who asked would say how it has to behave."""
-
+_CHORE: Final = re.compile(rf"^\W*(?:{_LISTED['chores']})", re.IGNORECASE)
+_NOISE: Final = re.compile(rf"\b(?:{_LISTED['noise']})\b", re.IGNORECASE)
+_ASIDE: Final = re.compile(rf"\b(?:{_LISTED['asides']})\b|^verified\b", re.IGNORECASE)
+_ORDERS: Final = rf"(?:{_LISTED['orders']})"
 _MEANS: Final = re.compile(
     r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking|walking)\b.*$"
     rf"|[;,] (?:so |and |we |then )*{_ORDERS} .*$",
@@ -77,13 +57,7 @@ _HOW: Final = re.compile(
     rf"|(?:fix: |also |instead,? |rather,? |then |simply |so )*{_ORDERS}[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
     re.IGNORECASE,
 )
-_REWORKED: Final = re.compile(
-    r"^\W*(?:(?:use|bind|calculate|change|close|convert|defer|extract|inline|move|open|patch|refactor|rename|replace"
-    r"|resolve|rewrite|rework|switch)[ds]?|using)\b",
-    re.IGNORECASE,
-)
-"""How an entry of a list, or a title that the changelog explains, begins where it says how it was done."""
-
+_REWORKED: Final = re.compile(rf"^\W*(?:(?:{_LISTED['reworks']})[ds]?|using)\b", re.IGNORECASE)
 _CREDIT: Final = re.compile(
     r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|\b(?:by|from|and) @[\w-]+"
 )
