@@ -212,7 +212,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
             command,
             (*trained, *(one for one in _closed(project, target) if one != ".")),
             _candidates_path(project, target.name),
-            Redaction(find, environment_masking().secrets, _own_names(repository)),
+            _redaction(find, repository),
             [*prompts, *_dropped_candidates(project, target.name)],
             ThreadExecutor(target.settings.workers, notice).run,
             notice,
@@ -310,7 +310,7 @@ def _harvest_reviews(selection: Selection, places: Sequence[Path], count: int) -
     _expect_reviewed(project, target.name)
     with secret_scanner() as find, review_lock(project.root):
         found = ReviewHarvest(project, places[0] if places else None)
-        redaction = Redaction(find, environment_masking().secrets, _own_names(project.repository()))
+        redaction = _redaction(find, project.repository())
         redaction.learn(*(one.text for one in found.remarks))
         rules, dropped = found.rules(count, redaction), _dropped_candidates(project, target.name)
         return harvest_reviews(found, target, _candidates_path(project, target.name), rules, dropped)
@@ -341,7 +341,7 @@ class _Work:
         self._project, self._repository, self._read = project, repository, read
         self._often = repeated_failures(read.requests)
         # One for all: what is recognised in one place is gone from all, whichever request named it.
-        self._redaction = Redaction(find, environment_masking().secrets, _own_names(repository))
+        self._redaction = _redaction(find, repository)
         for one in read.requests:
             self._redaction.learn(one.text, *one.corrections, *one.failures)
         self._roots = worktree_roots(repository)
@@ -413,11 +413,12 @@ def _closed(project: Project, target: Target) -> tuple[str, ...]:
     return tuple(path.resolve().relative_to(root).as_posix() for path in places if path.resolve().is_relative_to(root))
 
 
-def _own_names(repository: Repository) -> OwnNames:
-    """Return the names of whoever harvests, as git, the environment and the machine know them."""
+def _redaction(find: FindSecrets, repository: Repository) -> Redaction:
+    """Redact secrets, and the names of whoever harvests, as git, the environment and the machine know them."""
     accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
     home = "" if str(Path.home()) == "/root" else str(Path.home())
-    return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
+    own = OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
+    return Redaction(find, environment_masking().secrets, own)
 
 
 def _named(skills: Iterable[str]) -> set[str]:
@@ -437,7 +438,7 @@ def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
 
 def _candidates_path(project: Project, skill: str) -> Path:
     """Return the folder in which the candidates of a skill wait."""
-    return _folder(project) / skill
+    return project.root / ".skillopt" / "harvest" / skill
 
 
 def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
@@ -460,26 +461,15 @@ def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tupl
 def _dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
     """Return the word digests of what a person has dropped; the words themselves are not kept."""
     try:
-        found = json.loads(_read(_dropped_path(project, skill)) or "[]")
-    except ValueError:
+        found = json.loads(_dropped_path(project, skill).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
         found = []
     rows = found if isinstance(found, list) else []
     return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
 
 
-def _folder(project: Project) -> Path:
-    return project.root / ".skillopt" / "harvest"
-
-
 def _dropped_path(project: Project, skill: str) -> Path:
-    return _folder(project) / f"{skill}.dropped.json"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
+    return _candidates_path(project, skill).with_name(f"{skill}.dropped.json")
 
 
 def _read_sessions(
