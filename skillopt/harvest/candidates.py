@@ -80,7 +80,7 @@ class _Seen:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.content, self.words = task.content_digest, word_digests(task.prompt)
-        self.wording = wording(task.prompt, *(file.text for file in task.files))
+        self.wording = wording([task.prompt, *(file.text for file in task.files)])
 
     def is_twin(self, other: "_Seen") -> bool:
         """Return whether another task is nearly the same."""

@@ -141,7 +141,7 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
     if not said:
         return Closing(pull_request=request.number, url=request.url)
     last, words = said[-1]
-    return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+    return Closing(pull_request=request.number, by=last.author, reason=words, url=last.url)
 
 
 def _is_near(said: str, closed: str) -> bool:
@@ -154,8 +154,7 @@ def _is_near(said: str, closed: str) -> bool:
 
 
 def _without_commands(text: str) -> str:
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith("/skillopt"))
-    return " ".join("".join(one if one.isprintable() else " " for line in lines for one in f"{line} ").split())
+    return _on_one_line("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("/skillopt")))
 
 
 def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:

@@ -39,17 +39,13 @@ _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[a-z]+")
 
 
-def read_evals(path: Path) -> Reading:
-    """Read the evals of a skill."""
-    return _read(path, only_triggers=False)
-
-
 def read_triggers(path: Path) -> Reading:
     """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results."""
-    return _read(path, only_triggers=True)
+    return read_evals(path, only_triggers=True)
 
 
-def _read(path: Path, *, only_triggers: bool) -> Reading:
+def read_evals(path: Path, *, only_triggers: bool = False) -> Reading:
+    """Read the evals of a skill."""
     folder = path.absolute().parent
     inside = folder.name in SUITE_FOLDERS or (folder.parent / SKILL_FILE).is_file()
     skill = folder.parent if inside and not (folder / SKILL_FILE).is_file() else folder
