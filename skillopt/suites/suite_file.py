@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.suites import load_suite
+from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
 from skillopt.suites.planning import split_by_date
@@ -55,7 +55,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
         raise SuiteError(
             f"expected ids that no other task has, found {', '.join(twice)}; rename them in the review file"
         )
-    placed = {task.id: split for split, task in load_suite(path).splits} if old and _have_splits(path) else {}
+    placed = {task.id: split for split, task in read_tasks(path).tasks if split is not None} if old else {}
     sides = split_by_date(ids, placed) if placed or not old else {}
     if placed and not sides:
         sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
@@ -81,7 +81,7 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
         blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
     if path.suffix == ".jsonl":
         rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
-        put_file(path, before + ("" if not before or before.endswith("\n") else "\n") + rows)
+        put_file(path, _ended(before) + rows)
     else:
         put_file(path, append_tasks(before, blocks, path))
     whole = load_suite(path)
@@ -153,16 +153,6 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
     if is_yaml and read_yaml(path).value in _WITHOUT_TASKS:
         return ()
     return tuple(task for _, task in load_suite(suite).splits)
-
-
-def _have_splits(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".jsonl":
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-    else:
-        value = parse_yaml(path, text).value
-        rows = (value.get("tasks") or []) if isinstance(value, dict) else []
-    return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
 
 
 def scaffold_suite(skill: str) -> str:
