@@ -23,7 +23,7 @@ from skillopt.commands.harvest_reviews import (
 )
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed
+from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
 from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.threads import ThreadExecutor
@@ -204,7 +204,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
 
     if warning := unboxed_checks(target.settings.sandbox):
         notice(warning)
-    known = tasks_in(target.suite_path) if target.suite_path else ()
+    known = tasks_in(target.suite_path)
     prompts = [word_digests(without_frame(task.prompt)) for task in known]
     with secret_scanner() as find, review_lock(project.root):
         harvest = CommitHarvest(
@@ -241,10 +241,7 @@ def _change_lines(result: Mapping[str, Any]) -> Iterator[str]:
     elif result["more"]:
         yield "older changes were not looked at: the same command goes on with them"
     if result["review"]:
-        yield (
-            f"next: read the files in {result['review']}, set `decision: keep` where it is right, then skillopt "
-            f"harvest {result['skill']} --accept (or --accept all)"
-        )
+        yield how_to_accept(result, "harvest")
 
 
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -262,12 +259,7 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     if result["unskilled"]:
         yield "asked again and again without a skill (take them with SKILL --without-skill):"
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
-    named = next((one for one in result["skills"] if one["review"]), None)
-    if named is not None:
-        yield (
-            f"next: read the files in {named['review']}, set `decision: keep` where it is right, then skillopt harvest "
-            f"{named['skill']} --accept"
-        )
+    yield from [how_to_accept(one, "harvest") for one in result["skills"] if one["review"]][:1]
 
 
 def _skill_lines(one: Mapping[str, Any]) -> Iterator[str]:
@@ -359,7 +351,7 @@ class _Work:
         groups = grouped_requests(requests)
         made = make_candidates(groups, self._often, files_of, self._redaction)
         dropped = _dropped_candidates(self._project, target.name)
-        known = tasks_in(target.suite_path) if target.suite_path else ()
+        known = tasks_in(target.suite_path)
         kept, left_out = without_twins(made, known, count, dropped)
         review = _candidates_path(self._project, target.name)
         if kept:

@@ -144,9 +144,9 @@ def block_entry(block: str) -> dict[str, object]:
     return entry
 
 
-def tasks_in(suite: Path) -> tuple[Task, ...]:
+def tasks_in(suite: Path | None) -> tuple[Task, ...]:
     """List the tasks of a suite in any format; none where it is not there, or has none yet."""
-    if not suite.exists():
+    if suite is None or not suite.exists():
         return ()
     path = suite / "suite.yaml" if suite.is_dir() else suite
     is_yaml = path.suffix in (".yaml", ".yml") and path.exists()
