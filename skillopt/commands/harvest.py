@@ -23,7 +23,7 @@ from skillopt.commands.harvest_reviews import (
 )
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed
+from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
 from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.threads import ThreadExecutor
@@ -204,7 +204,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
 
     if warning := unboxed_checks(target.settings.sandbox):
         notice(warning)
-    known = tasks_in(target.suite_path) if target.suite_path else ()
+    known = tasks_in(target.suite_path)
     prompts = [word_digests(without_frame(task.prompt)) for task in known]
     with secret_scanner() as find, review_lock(project.root):
         harvest = CommitHarvest(
@@ -212,7 +212,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
             command,
             (*trained, *(one for one in _closed(project, target) if one != ".")),
             _candidates_path(project, target.name),
-            Redaction(find, environment_masking().secrets, _own_names(repository)),
+            _redaction(find, repository),
             [*prompts, *_dropped_candidates(project, target.name)],
             ThreadExecutor(target.settings.workers, notice).run,
             notice,
@@ -241,10 +241,7 @@ def _change_lines(result: Mapping[str, Any]) -> Iterator[str]:
     elif result["more"]:
         yield "older changes were not looked at: the same command goes on with them"
     if result["review"]:
-        yield (
-            f"next: read the files in {result['review']}, set `decision: keep` where it is right, then skillopt "
-            f"harvest {result['skill']} --accept (or --accept all)"
-        )
+        yield how_to_accept(result, "harvest")
 
 
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -262,12 +259,7 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     if result["unskilled"]:
         yield "asked again and again without a skill (take them with SKILL --without-skill):"
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
-    named = next((one for one in result["skills"] if one["review"]), None)
-    if named is not None:
-        yield (
-            f"next: read the files in {named['review']}, set `decision: keep` where it is right, then skillopt harvest "
-            f"{named['skill']} --accept"
-        )
+    yield from [how_to_accept(one, "harvest") for one in result["skills"] if one["review"]][:1]
 
 
 def _skill_lines(one: Mapping[str, Any]) -> Iterator[str]:
@@ -310,7 +302,7 @@ def _harvest_reviews(selection: Selection, places: Sequence[Path], count: int) -
     _expect_reviewed(project, target.name)
     with secret_scanner() as find, review_lock(project.root):
         found = ReviewHarvest(project, places[0] if places else None)
-        redaction = Redaction(find, environment_masking().secrets, _own_names(project.repository()))
+        redaction = _redaction(find, project.repository())
         redaction.learn(*(one.text for one in found.remarks))
         rules, dropped = found.rules(count, redaction), _dropped_candidates(project, target.name)
         return harvest_reviews(found, target, _candidates_path(project, target.name), rules, dropped)
@@ -341,7 +333,7 @@ class _Work:
         self._project, self._repository, self._read = project, repository, read
         self._often = repeated_failures(read.requests)
         # One for all: what is recognised in one place is gone from all, whichever request named it.
-        self._redaction = Redaction(find, environment_masking().secrets, _own_names(repository))
+        self._redaction = _redaction(find, repository)
         for one in read.requests:
             self._redaction.learn(one.text, *one.corrections, *one.failures)
         self._roots = worktree_roots(repository)
@@ -359,7 +351,7 @@ class _Work:
         groups = grouped_requests(requests)
         made = make_candidates(groups, self._often, files_of, self._redaction)
         dropped = _dropped_candidates(self._project, target.name)
-        known = tasks_in(target.suite_path) if target.suite_path else ()
+        known = tasks_in(target.suite_path)
         kept, left_out = without_twins(made, known, count, dropped)
         review = _candidates_path(self._project, target.name)
         if kept:
@@ -413,11 +405,12 @@ def _closed(project: Project, target: Target) -> tuple[str, ...]:
     return tuple(path.resolve().relative_to(root).as_posix() for path in places if path.resolve().is_relative_to(root))
 
 
-def _own_names(repository: Repository) -> OwnNames:
-    """Return the names of whoever harvests, as git, the environment and the machine know them."""
+def _redaction(find: FindSecrets, repository: Repository) -> Redaction:
+    """Redact secrets, and the names of whoever harvests, as git, the environment and the machine know them."""
     accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
     home = "" if str(Path.home()) == "/root" else str(Path.home())
-    return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
+    own = OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
+    return Redaction(find, environment_masking().secrets, own)
 
 
 def _named(skills: Iterable[str]) -> set[str]:
@@ -437,7 +430,7 @@ def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
 
 def _candidates_path(project: Project, skill: str) -> Path:
     """Return the folder in which the candidates of a skill wait."""
-    return _folder(project) / skill
+    return project.root / ".skillopt" / "harvest" / skill
 
 
 def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
@@ -460,26 +453,15 @@ def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tupl
 def _dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
     """Return the word digests of what a person has dropped; the words themselves are not kept."""
     try:
-        found = json.loads(_read(_dropped_path(project, skill)) or "[]")
-    except ValueError:
+        found = json.loads(_dropped_path(project, skill).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
         found = []
     rows = found if isinstance(found, list) else []
     return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
 
 
-def _folder(project: Project) -> Path:
-    return project.root / ".skillopt" / "harvest"
-
-
 def _dropped_path(project: Project, skill: str) -> Path:
-    return _folder(project) / f"{skill}.dropped.json"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
+    return _candidates_path(project, skill).with_name(f"{skill}.dropped.json")
 
 
 def _read_sessions(

@@ -120,7 +120,7 @@ def harvest_reviews(
     dropped: Collection[AbstractSet[str]],
 ) -> dict[str, Any]:
     """Write a candidate for each task of each rule, and the rule as an edit to try."""
-    known = tasks_in(target.suite_path) if target.suite_path else ()
+    known = tasks_in(target.suite_path)
     seen, rows, fresh = {task.content_digest for task in known}, [], []
     for rule in rules:
         own = []

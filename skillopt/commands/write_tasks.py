@@ -39,9 +39,9 @@ from skillopt.suites.review_file import (
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
 from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite
 
-__all__ = ["accept_tasks", "accepted_text", "expect_reviewed", "write_tasks"]
+__all__ = ["accept_tasks", "accepted_text", "expect_reviewed", "how_to_accept", "write_tasks"]
 
 _MANY: Final = 1_000_000
 _ALL = "all"
@@ -94,10 +94,7 @@ def _written(result: Mapping[str, Any]) -> str:
     lines.append(f"used: {result['paid_rollouts']} new runs, {result['paid_calls']} new calls for drafts; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if result["review"]:
-        lines.append(
-            f"next: read the files in {result['review']}, set `decision: keep` where it is right, then skillopt "
-            f"write-tasks {result['skill']} --accept"
-        )
+        lines.append(how_to_accept(result, "write-tasks"))
     else:
         lines.append(
             "next: another --model, or more drafts with -n; or write tasks yourself (skillopt docs suite-format)"
@@ -112,6 +109,12 @@ def _draft(draft: Mapping[str, Any]) -> str:
     )
     detail = f": {escape_terminal(draft['detail'])}" if draft["detail"] and not draft["kept"] else ""
     return f"{'keep' if draft['kept'] else 'drop'} {draft['id']}{near}: {draft['result']}{measured}{detail}"
+
+
+def how_to_accept(result: Mapping[str, Any], command: str) -> str:
+    """Say what to do with the candidates that wait."""
+    where = f"read the files in {result['review']}, set `decision: keep` where it is right"
+    return f"next: {where}, then skillopt {command} {result['skill']} --accept"
 
 
 def accepted_text(result: Mapping[str, Any]) -> str:
@@ -131,10 +134,9 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     """Draft tasks for a skill and try them; nothing becomes a task by this, and nothing recorded is paid for again."""
     project = selection.project()
     target = project.target(selection)
-    known = tuple[Task, ...]()
     if target.suite_path is not None:
         suite_file_of(target.suite_path)
-        known = tasks_in(target.suite_path)
+    known = tasks_in(target.suite_path)
     skill, review = target.skill(), _review_path(project, target)
     expect_reviewed(review, target.name)
     _expect_language_model(target)

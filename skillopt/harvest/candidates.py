@@ -26,36 +26,10 @@ _WHOLE: Final = "The result does all that the request asks for, and nothing that
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A request that may become a task."""
+    """A request that may become a task, and why it is worth a look, in one line."""
 
     task: Task
-    times: int
-    sessions: int
-    corrections: int
-    failures: tuple[str, ...]
-    redacted: bool
-    commit: str
-    after: int
-    unnamed: int = 0
-
-    @property
-    def why(self) -> str:
-        """Return in one line why it is worth a look."""
-        parts = [f"asked {_times(self.times)} in {count_noun(self.sessions, 'session')}"]
-        if self.corrections:
-            parts.append(f"the person was against a result {_times(self.corrections)}")
-        if self.failures:
-            parts.append(f"{count_noun(len(self.failures), 'failure')} as in other sessions")
-        parts.append(
-            f"{count_noun(len(self.task.files), 'file')} from {self.commit[:10]}" if self.task.files else "no files"
-        )
-        if self.after:
-            parts.append(f"{count_noun(self.after, 'request')} came before in its session: see what they changed")
-        if self.unnamed:
-            parts.append(f"{count_noun(self.unnamed, 'file')} left out for secrets or personal data in the name")
-        if self.redacted:
-            parts.append("secrets or personal data taken out: see that it still makes sense")
-        return "; ".join(parts)
+    why: str
 
 
 _FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
@@ -106,7 +80,7 @@ class _Seen:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.content, self.words = task.content_digest, word_digests(task.prompt)
-        self.wording = wording(task.prompt, *(file.text for file in task.files))
+        self.wording = wording([task.prompt, *(file.text for file in task.files)])
 
     def is_twin(self, other: "_Seen") -> bool:
         """Return whether another task is nearly the same."""
@@ -139,7 +113,16 @@ def _candidate(
     )
     redacted = prompt != best.text or shown != tuple(files)
     sessions, unnamed = len({one.session for one in group}), len(files) - len(shown)
-    return Candidate(task, len(group), sessions, len(said), failures, redacted, commit, best.after, unnamed)
+    told = (
+        (True, f"asked {_times(len(group))} in {count_noun(sessions, 'session')}"),
+        (said, f"the person was against a result {_times(len(said))}"),
+        (failures, f"{count_noun(len(failures), 'failure')} as in other sessions"),
+        (True, f"{count_noun(len(shown), 'file')} from {commit[:10]}" if shown else "no files"),
+        (best.after, f"{count_noun(best.after, 'request')} came before in its session: see what they changed"),
+        (unnamed, f"{count_noun(unnamed, 'file')} left out for secrets or personal data in the name"),
+        (redacted, "secrets or personal data taken out: see that it still makes sense"),
+    )
+    return Candidate(task, "; ".join(text for holds, text in told if holds))
 
 
 def _redacted(file: File, redaction: Redaction) -> File:

@@ -5,15 +5,16 @@ listed, are code of the change, names that only its code has, and how it was don
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Final
 
 from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
 
 __all__ = ["DraftedPrompt", "draft_prompt", "without_frame"]
 
-_STRING: Final = re.compile(r"""(?<![\w])(?:"([^"\\\n]{8,120})"|'([^'\\\n]{8,120})')""")
 _FENCE: Final = re.compile(r"^(?:```|~~~)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
 _TRAILER: Final = re.compile(
@@ -32,40 +33,18 @@ _MERGE: Final = re.compile(
     r"|Merged .* into .*)$",
     re.IGNORECASE,
 )
-_CHORE: Final = re.compile(
-    r"^\W*(?:(?:chore|ci|style|docs?|build|tests?|release|refactor)(?:\([^)]*\))?!?:"
-    r"|(?:(?:prepare|start|cut|changes for) )?(?:release|version|bump|back to development)\b"
-    r"|v?\d+\.\d+|revert\b|pre-commit"
-    r"|(?:re)?format\b|(?:run |apply |use )?(?:black|ruff|isort|pyupgrade|flake8|mypy|pylint)\b|lint|typos?\b"
-    r"|(?:update|upgrade|pin) (?:dependenc|requirements|copyright|authors|readme|changelog|docs?\b|tests?\b)"
-    r"|(?:add|fix|improve|update|more|move|clean|convert|rename|remove) (?:\w+ ){0,2}"
-    r"(?:tests?|typing|type (?:hints?|annotations?)|docs?|docstrings?|comments?)\b"
-    r"|drop (?:support for )?(?:python|py)\b|remove (?:python|py) ?2|(?:code )?clean ?up|refactor|wip\b|merge\b"
-    r"|initial commit)",
-    re.IGNORECASE,
-)
-_NOISE: Final = re.compile(
-    r"\b(?:docs?|documentation|docstrings?|changelog|release ?notes?|reno|authors(?:\.\w+)?|mypy|pep ?8|flake8"
-    r"|black(?:en)?|ruff|isort|lint(?:er|ing)?|typos?|readme|tox|f-strings|nit|comments?|typing|\.py)\b",
-    re.IGNORECASE,
-)
-"""What an entry of a list, or the title of a commit in a merge, is about where it is no part of what is asked for."""
+_LISTED: Final = {
+    name: "|".join(patterns)
+    for name, patterns in tomllib.loads(
+        files("skillopt.harvest").joinpath("change_words.toml").read_text(encoding="utf-8")
+    ).items()
+}
+"""Words in messages by what they say, as patterns."""
 
-_ASIDE: Final = re.compile(
-    r"\b(?:(?:unit|regression) ?tests?|tests? (?:for|to|case|suite|coverage|added|pass)|test_\w+|pinned by|doctests?"
-    r"|(?:add(?:s|ed|ing)?|cover(?:s|ed)?|includ(?:es|ed|ing)) (?:\w+ ){0,3}tests?|changelog|news (?:entry|fragment)"
-    r"|coverage|linter|version bump|benchmarks?|review(?:er)? (?:comments?|feedback)|code review|rebased?|cherry-pick"
-    r"|merge conflicts?|AI (?:helped|assisted)|copilot|claude|thanks to)\b|^verified\b",
-    re.IGNORECASE,
-)
-_ORDERS: Final = (
-    r"(?:add|adjust|anchor|bind|build|cache|calculate|call|change|check|close|collect|compare|compute|convert|copy"
-    r"|correct|defer|delegate|drop|extract|factor|guard|inline|introduce|look|make|match|materiali[sz]e|move"
-    r"|normali[sz]e|open|pad|pass|patch|pre-?compute|put|refactor|remove|rename|replace|resolve|restore|rewrite"
-    r"|right-pad|route|set|simplify|split|store|switch|track|turn|update|use|walk|wrap)"
-)
-"""What a programmer is told to do, where the person who asked would say how it has to behave."""
-
+_CHORE: Final = re.compile(rf"^\W*(?:{_LISTED['chores']})", re.IGNORECASE)
+_NOISE: Final = re.compile(rf"\b(?:{_LISTED['noise']})\b", re.IGNORECASE)
+_ASIDE: Final = re.compile(rf"\b(?:{_LISTED['asides']})\b|^verified\b", re.IGNORECASE)
+_ORDERS: Final = rf"(?:{_LISTED['orders']})"
 _MEANS: Final = re.compile(
     r",? (?:by|via) (?:\w+ly )?\w+ing\b.*$|,? instead of (?:using|calling|relying|checking|walking)\b.*$"
     rf"|[;,] (?:so |and |we |then )*{_ORDERS} .*$",
@@ -78,18 +57,7 @@ _HOW: Final = re.compile(
     rf"|(?:fix: |also |instead,? |rather,? |then |simply |so )*{_ORDERS}[ds]?\b)|\b(?:the|this) (?:fix|patch)\b",
     re.IGNORECASE,
 )
-_REWORKED: Final = re.compile(
-    r"^\W*(?:(?:use|bind|calculate|change|close|convert|defer|extract|inline|move|open|patch|refactor|rename|replace"
-    r"|resolve|rewrite|rework|switch)[ds]?|using)\b",
-    re.IGNORECASE,
-)
-"""How an entry of a list, or a title that the changelog explains, begins where it says how it was done."""
-
-_SAID: Final = re.compile(
-    r"raise|error|exception|warn|message|msg|echo|print|fail|help|label|log|_\(|description|title", re.IGNORECASE
-)
-"""What a line of code has that says a text to people."""
-
+_REWORKED: Final = re.compile(rf"^\W*(?:(?:{_LISTED['reworks']})[ds]?|using)\b", re.IGNORECASE)
 _CREDIT: Final = re.compile(
     r"\(?[:{](?:issue|pr|gh|user|pull|commit)[:}]`[^`]*`[,)]?|\[[^\]]+\]: \S+|\bThanks\b.*$|\b(?:by|from|and) @[\w-]+"
 )
@@ -101,7 +69,7 @@ _LONGEST_NOISE: Final = 12
 _MOST_MIXED: Final = 3
 _LEAST_WORDS: Final = 6
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
-_MOST_NAMES, _MOST_TEXTS = 12, 6
+_MOST_NAMES: Final = 12
 _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
 
@@ -109,7 +77,6 @@ _LONGEST_BODY, _LONGEST_MESSAGE = 2_500, 20_000
 _LEAST_CODE, _LEAST_NAME = 10, 4
 _NEWS_HEAD: Final = "The changelog will say:"
 _NAMES_HEAD: Final = "Tests use these, which are new or take other arguments than now:"
-_TEXTS_HEAD: Final = "Tests look for these texts, word for word:"
 _INTRODUCES: Final = "Change the code of this repository accordingly; tests will be run against it."
 
 
@@ -141,14 +108,13 @@ def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> Dr
     if not asked and not news:
         return DraftedPrompt("", problem="its message says only how it was done")
     kept, left_out = list(dict.fromkeys((*asked, *more, *said))), [*left_out, *others, *how, *left]
-    names, texts = list(answer.names())[:_MOST_NAMES], list(answer.texts())[:_MOST_TEXTS]
-    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, names, texts)
+    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, list(answer.names())[:_MOST_NAMES])
     if not text:
         return DraftedPrompt("", problem="its message says too little")
     return DraftedPrompt(text, tuple(left_out))
 
 
-def _framed(said: str, news: Sequence[str], names: Sequence[tuple[str, str]], texts: Sequence[str]) -> str:
+def _framed(said: str, news: Sequence[str], names: Sequence[tuple[str, str]]) -> str:
     """Write a prompt of its parts; empty where they say too little."""
     docs = " ".join(doc for _, doc in names)
     if len(set(_WORDS.findall(f"{said} {' '.join(news)} {docs}".casefold()))) < _LEAST_WORDS:
@@ -159,14 +125,12 @@ def _framed(said: str, news: Sequence[str], names: Sequence[tuple[str, str]], te
     if names:
         listed = (f"- {name}{f': {doc}' if doc else ''}" for name, doc in names)
         parts.append("\n".join((_NAMES_HEAD, *listed)))
-    if texts:
-        parts.append("\n".join((_TEXTS_HEAD, *(f"- {text}" for text in texts))))
     return "\n\n".join(part for part in (*parts, _INTRODUCES) if part)
 
 
 def without_frame(prompt: str) -> str:
     """Return a prompt without the sentences that all of them have, to compare it with others."""
-    for part in (_NEWS_HEAD, _NAMES_HEAD, _TEXTS_HEAD, _INTRODUCES):
+    for part in (_NEWS_HEAD, _NAMES_HEAD, _INTRODUCES):
         prompt = prompt.replace(part, "")
     return prompt
 
@@ -272,18 +236,6 @@ class _Answer:
             yield from (
                 (f"`{shown}` in `{one.path}`", said) for shown, said in new_names(one, self._tested, self._removed)
             )
-
-    def texts(self) -> Iterator[str]:
-        """Yield the texts of several words that tests look for and only the changed code has."""
-        said = (
-            line for at, line in enumerate(self._added) if _SAID.search(" ".join(self._added[max(at - 2, 0) : at + 1]))
-        )
-        code = "\n".join(said)
-        before = "\n".join(self._removed)
-        for text in dict.fromkeys(one or other for one, other in _STRING.findall(self._tests)):
-            telling = " " in text and len(_WORDS.findall(text)) >= _LEAST_WORDS // 2 and text not in before
-            if telling and any(f"{sign}{text}{sign}" in code for sign in "\"'"):
-                yield text
 
 
 def _sentences(paragraph: str) -> Iterator[str]:

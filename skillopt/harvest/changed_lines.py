@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["DEFINITION", "NAME", "ChangedLines", "changed_tests", "defined_names", "new_names", "read_patch", "side_of"]
+__all__ = ["DEFINITION", "NAME", "ChangedLines", "defined_names", "new_names", "read_patch", "side_of"]
 
 _TEST: Final = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|conftest)\.py$|[._-](?:test|spec|tests)\.\w+$"
@@ -64,17 +64,6 @@ def read_patch(patch: str) -> tuple[ChangedLines, ...]:
             added = tuple("" if line.startswith("@@ ") else line[1:] for line in lines if line.startswith(("+", "@@ ")))
             found.append(ChangedLines(names[-1].rstrip("\t"), removed, added))
     return tuple(found)
-
-
-def changed_tests(patch: str) -> tuple[str, ...]:
-    r"""List the tests that a patch adds or changes, and the classes around them, as its hunks name them.
-
-    >>> changed_tests("@@ -1,0 +2,3 @@ class SumTests(TestCase):\n+    def test_sum(self):\n+        x = 1\n")
-    ('SumTests', 'test_sum')
-    """
-    around = re.findall(r"^@@ .* @@ *(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
-    added = re.findall(r"^\+\s*(?:async )?(?:class|def) (\w*[tT]est\w*)", patch, re.MULTILINE)
-    return tuple(dict.fromkeys((*around, *added)))
 
 
 def defined_names(lines: Iterable[str]) -> set[str]:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, RepositoryError, SuiteError, UsageError
-from skillopt.harvest.changed_lines import changed_tests, side_of
+from skillopt.harvest.changed_lines import side_of
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
+from skillopt.suites.writing import task_entry
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
-from skillopt.versions.history import MergedChange, patch_of, read_tree
-from skillopt.versions.repository import Repository
+from skillopt.versions.history import MergedChange, read_tree
 
 __all__ = ["CheckedChange", "TestCommand", "find_test_command", "prove_change", "why_not"]
 
@@ -39,9 +39,6 @@ def pytest_sessionfinish():
         json.dump(found, file)
 """
 _SECONDS: Final = 120.0
-_QUICK_SECONDS: Final = 20.0
-"""A file whose tests take longer is not run as a whole: six runs of it would take minutes a change."""
-
 _RUNS: Final = 3
 """Runs of each state that must agree; the first tells which tests there are, the others are the task's own check."""
 
@@ -140,7 +137,7 @@ class _Change:
     """A change, before and after."""
 
     def __init__(self, root: Path, change: MergedChange, command: TestCommand, without: Sequence[str]) -> None:
-        self._command, self._box, self._without = command, Sandbox(command.sandbox), tuple(without)
+        self._command, self._box = command, Sandbox(command.sandbox)
         self._change, self._root = change, root
         self._before = read_tree(root, change.before, without)
         there = [one for one in change.paths if one.status != "D"]
@@ -157,19 +154,20 @@ class _Change:
             return CheckedChange(reason="its tests are in no file that is run")
         told, kept, more = 0, 0, tuple[str, ...]()
         if self._command.pytest:
-            after, more, problem = self._outcomes_after(run)
+            ended, after = self._run_once(self._after(), self._argv(run))
+            problem = "" if "passed" in after.values() else _hindrance(ended)
             passing = {test for test, outcome in after.items() if outcome == "passed"}
             failing = sorted(test for test, outcome in after.items() if outcome == "failed")
             if not problem and len(failing) > min(_MOST_DESELECTED, len(passing)):
                 problem = "most of its tests fail in this environment"
             if problem:
                 return CheckedChange(reason=problem)
-            _, before = self._run_once(self._before.files, self._argv(run, more), _SECONDS)
+            _, before = self._run_once(self._before.files, self._argv(run))
             told = sum(before.get(test) != "passed" for test in passing)
             if not told:
                 return CheckedChange(reason="passes without the change")
             kept = len(passing) - told
-            more = (*more, *(part for test in failing for part in ("--deselect", test)))
+            more = tuple(part for test in failing for part in ("--deselect", test))
         spec = self._spec(run, more)
         task = Task(name, prompt, replace(spec, files=self._protected), tags=("history",), tree=self._before)
         if reason := self._disagreement(task):
@@ -182,25 +180,14 @@ class _Change:
         kept = [file for file in self._before.files if file.path not in {*written, *self._gone}]
         return (*kept, *written.values())
 
-    def _outcomes_after(self, run: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...], str]:
-        """Run the tests with the change; where all of their files take long, only what changed in them: `-k` NAMES."""
-        more = tuple[str, ...]()
-        ended, found = self._run_once(self._after(), self._argv(run), _QUICK_SECONDS)
-        if ended.timed_out and (names := changed_tests(patch_of(Repository(self._root), self._change))):
-            more = ("-k", " or ".join(names))
-            ended, found = self._run_once(self._after(), self._argv(run, more), _SECONDS)
-        return found, more, "" if "passed" in found.values() else _hindrance(ended)
-
-    def _run_once(
-        self, files: Sequence[File], argv: Sequence[str], seconds: float
-    ) -> tuple[ProcessResult, dict[str, str]]:
+    def _run_once(self, files: Sequence[File], argv: Sequence[str]) -> tuple[ProcessResult, dict[str, str]]:
         """Run the tests of the change on some files, and return how each went."""
         tests = {file.path for file in self._protected}
         placed = [*(file for file in files if file.path not in tests), *self._protected]
         plugin = File(f"{_PLUGIN}.py", _REPORTER.encode())
         with Workspace.create(placed) as folder, Workspace.create([plugin]) as own:
             shown = str(self._root / argv[0]) if "/" in argv[0] else argv[0]
-            program = CheckProgram((shown, *argv[1:], "-p", _PLUGIN), seconds, (own.path, folder.path))
+            program = CheckProgram((shown, *argv[1:], "-p", _PLUGIN), _SECONDS, (own.path, folder.path))
             ended = run_check(program, folder.path, self._box)
             try:
                 return ended, json.loads(Path(folder.path, _OUTCOMES).read_text(encoding="utf-8"))
@@ -258,20 +245,10 @@ class _Change:
         return ""
 
     def _entry(self, task: Task) -> dict[str, object]:
-        without = {"without": list(self._without)} if self._without else {}
-        verifier = {
-            "kind": "command",
-            **json.loads(task.verifier.options),
-            "repository": {"commit": self._change.commit, "only": [file.path for file in self._protected]},
-        }
-        repository = {"commit": self._change.before, **without}
-        return {
-            "id": task.id,
-            "prompt": task.prompt,
-            "tags": ["history"],
-            "repository": repository,
-            "verifier": verifier,
-        }
+        """Write the task as an entry of a suite, the files of its check by their commit."""
+        options = json.loads(task.verifier.options)
+        only = {"commit": self._change.commit, "only": [file.path for file in self._protected]}
+        return {**task_entry(task), "verifier": {"kind": task.verifier.kind, **options, "repository": only}}
 
 
 def _hindrance(ended: ProcessResult) -> str:

@@ -6,7 +6,7 @@ Newest first, a bounded number at a time; what was checked is remembered, so tha
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ def changes_with_tests(repository: Repository) -> int:
     return sum(not why_not(change) for change in merged_changes(repository, "HEAD", _MOST_COUNTED))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CommitHarvest:
     """Makes candidates of merged changes that no task has yet, and remembers what was checked."""
 
@@ -77,14 +77,16 @@ class CommitHarvest:
     without: tuple[str, ...]
     folder: Path
     redaction: Redaction
-    known: Collection[AbstractSet[str]]
+    known: list[AbstractSet[str]]
     run: _RunAll
     notice: Callable[[str], None]
+    found: HarvestedCommits = field(default_factory=HarvestedCommits)
+    seen: dict[str, str] = field(default_factory=dict)
 
     def harvest(self, skill: str, wanted: str, count: int) -> HarvestedCommits:
         """Check changes until there are so many candidates, or enough were checked; write each as it is found."""
-        found = HarvestedCommits(shallow=is_shallow(self.repository))
-        seen, known, batch, checked = self._seen(), list(self.known), list[_Drafted](), 0
+        found, batch, checked = self.found, list[_Drafted](), 0
+        found.shallow, self.seen = is_shallow(self.repository), self._seen()
         for change in merged_changes(self.repository, wanted, _MOST_COMMITS):
             found.looked += 1
             found.beyond = change.commit[:10] if found.looked == _MOST_COMMITS else ""
@@ -92,22 +94,22 @@ class CommitHarvest:
             if reason in _UNCOUNTED:
                 continue
             found.with_tests += 1
-            if change.commit in seen:
+            if change.commit in self.seen:
                 found.left_out["checked before"] += 1
                 continue
             checked += 1
             drafted = None if reason else self._drafted(change)
             if reason := reason or (drafted.prompt.problem if drafted else ""):
-                self._leave_out(found, seen, change.commit, reason)
+                self._leave_out(change.commit, reason)
             elif drafted is not None:
                 batch.append(drafted)
             if len(batch) >= min(_BATCH, 2 * (count - len(found.candidates))):
-                self._check(skill, batch, (found, seen, known), count)
+                self._check(skill, batch, count)
                 batch.clear()
             if len(found.candidates) >= count or checked >= _MOST_CHECKED:
                 found.more = True
                 break
-        self._check(skill, batch, (found, seen, known), count)
+        self._check(skill, batch, count)
         return found
 
     def _drafted(self, change: MergedChange) -> _Drafted:
@@ -124,28 +126,22 @@ class CommitHarvest:
             text = OwnNames(name, address).mask(text)
         return text
 
-    def _check(
-        self,
-        skill: str,
-        batch: Sequence[_Drafted],
-        state: tuple[HarvestedCommits, dict[str, str], list[AbstractSet[str]]],
-        count: int,
-    ) -> None:
+    def _check(self, skill: str, batch: Sequence[_Drafted], count: int) -> None:
         """Run the tests of a batch, newest first in what is written; a candidate too many is left for the next call."""
-        found, seen, known = state
+        found = self.found
         results = dict(one for group in self.run(self._checked, batch) for one in group)
         for at, one in enumerate(batch):
             checked, commit = results[at], one.change.commit
             if checked.task is None:
-                self._leave_out(found, seen, commit, checked.reason)
-            elif is_near_copy(without_frame(one.prompt.text), known):
-                self._leave_out(found, seen, commit, "nearly the same as another, or as one that you dropped")
+                self._leave_out(commit, checked.reason)
+            elif is_near_copy(without_frame(one.prompt.text), self.known):
+                self._leave_out(commit, "nearly the same as another, or as one that you dropped")
             elif len(found.candidates) < count:
-                known.append(word_digests(without_frame(one.prompt.text)))
+                self.known.append(word_digests(without_frame(one.prompt.text)))
                 why, notes = _why(one, checked), [f"left out of the message: {part}" for part in one.prompt.left_out]
                 put_candidates(self.folder, (skill, "harvest"), [(checked.entry, why, notes)])
                 found.candidates.append((checked.task.id, why))
-                self._remember(seen, commit, "")
+                self._remember(commit, "")
             else:
                 found.more = True
         if batch:
@@ -156,9 +152,9 @@ class CommitHarvest:
         name = f"{one.change.at[:10]}-{task_name(one.prompt.text)}"
         return prove_change(self.repository.root, one.change, self.command, self.without, (name, one.prompt.text))
 
-    def _leave_out(self, found: HarvestedCommits, seen: dict[str, str], commit: str, reason: str) -> None:
-        found.left_out[reason] += 1
-        self._remember(seen, commit, reason)
+    def _leave_out(self, commit: str, reason: str) -> None:
+        self.found.left_out[reason] += 1
+        self._remember(commit, reason)
 
     @property
     def _state(self) -> Path:
@@ -173,9 +169,9 @@ class CommitHarvest:
         own = isinstance(state, dict) and state.get("tests") == self.command.identity
         return {str(commit): str(reason) for commit, reason in dict(state["commits"]).items()} if own else {}
 
-    def _remember(self, seen: dict[str, str], commit: str, reason: str) -> None:
-        seen[commit] = reason
-        put_file(self._state, json.dumps({"tests": self.command.identity, "commits": seen}, indent=1) + "\n")
+    def _remember(self, commit: str, reason: str) -> None:
+        self.seen[commit] = reason
+        put_file(self._state, json.dumps({"tests": self.command.identity, "commits": self.seen}, indent=1) + "\n")
 
 
 def _why(one: _Drafted, checked: CheckedChange) -> str:

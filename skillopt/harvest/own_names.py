@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final
 
 __all__ = ["OwnNames"]
@@ -13,52 +14,7 @@ _LEAST: Final = 3
 _LEAST_LOCAL: Final = 5
 """Characters from which the part of an address before the @ is no ordinary word."""
 
-_GENERIC: Final = frozenset(
-    {
-        "root",
-        "user",
-        "users",
-        "admin",
-        "administrator",
-        "ubuntu",
-        "debian",
-        "fedora",
-        "runner",
-        "jenkins",
-        "vagrant",
-        "docker",
-        "node",
-        "app",
-        "git",
-        "dev",
-        "build",
-        "test",
-        "tests",
-        "testing",
-        "home",
-        "work",
-        "host",
-        "local",
-        "localhost",
-        "localdomain",
-        "codespace",
-        "vscode",
-        "ec2-user",
-        "bot",
-        "ci",
-        "the",
-        "and",
-        "main",
-        "agent",
-        "server",
-        "maintainer",
-        "maintainers",
-        "developer",
-        "developers",
-        "team",
-        "example",
-    }
-)
+_GENERIC: Final = frozenset(files("skillopt.harvest").joinpath("generic_names.txt").read_text(encoding="utf-8").split())
 """Names that many people and machines have, and that say nothing of a person."""
 
 

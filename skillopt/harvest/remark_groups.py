@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from math import log, sqrt
 from typing import Final
 
@@ -37,21 +38,7 @@ _UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f"
 
 _WORD: Final = re.compile(rf"[{_UNSPACED}]+|[^\W\d{_UNSPACED}][^\W{_UNSPACED}]*(?:[.:][^\W\d][^\W{_UNSPACED}]*)*")
 _SHORT: Final = re.compile(r"n't\b|'(?:s|d|ll|re|ve|m)\b|\bun(?=used|needed|necessary)")
-_FILLERS: Final = frozenset(
-    """
-    a about above actually again already also although always am an and any anything anyway anywhere are as at
-    basically be because been before being below big bit but by can copy correct could curious deal did do does
-    doing don done down each either else even every everything everywhere few fine first follow following for from
-    get getting go going good got great guess had has have he hence here how however huge i idea if in instead into
-    is it its just kind know let lets like little longer look looks lot make makes making many may maybe me mean
-    means might more much my necessary need needed needs nice nit nitpick not nothing now obviously of ok okay on
-    once one only or other our out over paste patch perhaps place please point pr prefer probably put quite rather
-    really reason right same say see seem seems self shall she should since so some something sorry still such
-    suggest suggestion sure surprised take technically than thank thanks that the their them then there these they
-    thing things think this those though thought time to too up us very want was way we weird well were what when
-    where which while who whole why will with won wonder would yeah yep yes yet you your
-    """.split()  # noqa: SIM905 - as a list it would be 200 lines
-)
+_FILLERS: Final = frozenset(files("skillopt.harvest").joinpath("fillers.txt").read_text(encoding="utf-8").split())
 
 
 def rule_groups(texts: Sequence[str], pulls: Sequence[int]) -> list[tuple[int, ...]]:

@@ -1,12 +1,13 @@
 """A past session of a person with a coding agent, cut down to what a task can be made of, in bounded memory."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-__all__ = ["PastSession", "PastTurn", "SessionDraft", "SessionKind"]
+__all__ = ["PastSession", "PastTurn", "SessionKind"]
 
 _MOST_TURNS: Final = 400
 _MOST_PATHS: Final = 60
@@ -29,7 +30,7 @@ class SessionKind(StrEnum):
     SUBAGENT = "of sub-agents"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PastTurn:
     """What a person said, and what the agent did until they spoke again."""
 
@@ -39,45 +40,21 @@ class PastTurn:
     paths: tuple[str, ...] = ()
     interrupted: bool = False
     own: bool = False
+    worked: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PastSession:
-    """A session."""
+    """A session, collected line by line; what it keeps is bounded, however long the session is."""
 
     client: str
-    id: str
-    kind: SessionKind
-    cwd: str
-    started: str
-    branch: str
-    commit: str
-    turns: tuple[PastTurn, ...]
-
-
-@dataclass(slots=True)
-class _TurnDraft:
-    text: str
-    skills: dict[str, None] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
-    paths: dict[str, None] = field(default_factory=dict)
-    interrupted: bool = False
-    own: bool = False
-    worked: bool = False
-
-
-@dataclass(slots=True)
-class SessionDraft:
-    """Collects a session line by line; what it keeps is bounded, however long the session is."""
-
-    client: str
-    kind: SessionKind = SessionKind.PERSON
     id: str = ""
+    kind: SessionKind = SessionKind.PERSON
     cwd: str = ""
     started: str = ""
     branch: str = ""
     commit: str = ""
-    _turns: list[_TurnDraft] = field(default_factory=list)
+    turns: tuple[PastTurn, ...] = ()
 
     def note(self, **found: str) -> None:
         """Take the first that is said of id, cwd, started, branch or commit."""
@@ -88,46 +65,41 @@ class SessionDraft:
     def say(self, text: str, skills: tuple[str, ...] = ()) -> None:
         """Begin a turn; the same words again, as some clients write them twice, begin none."""
         text = text.strip()[:_LONGEST_TEXT]
-        last = self._turns[-1] if self._turns else None
+        last = self.turns[-1] if self.turns else None
         if last is not None and not last.worked and last.text == text:
             return
-        if text and len(self._turns) < _MOST_TURNS:
-            self._turns.append(_TurnDraft(text, dict.fromkeys(skills), paths=dict.fromkeys(_paths(text))))
+        if text and len(self.turns) < _MOST_TURNS:
+            self.turns = (*self.turns, PastTurn(text, _once(skills), paths=_once(_paths(text))))
 
     def use_tool(self, name: str, arguments: str, skill: str = "") -> None:
         """Note a call of a tool: the skill it loads, and the paths that it is given."""
-        if not self._turns:
+        if not self.turns:
             return
-        turn, arguments = self._turns[-1], arguments[:_LONGEST_ARGUMENTS]
+        turn, arguments = self.turns[-1], arguments[:_LONGEST_ARGUMENTS]
         turn.worked = True
         turn.own = turn.own or bool(_OWN_TOOL.search(name))
         loaded = [skill] if skill else _SKILL_FILE.findall(arguments) if "SKILL.md" in arguments else []
-        turn.skills |= dict.fromkeys(one[:_LONGEST_NAME] for one in loaded)
-        if len(turn.paths) < _MOST_PATHS:
-            turn.paths |= dict.fromkeys(_paths(arguments)[: _MOST_PATHS - len(turn.paths)])
+        turn.skills = _once((*turn.skills, *(one[:_LONGEST_NAME] for one in loaded)))
+        turn.paths = _once((*turn.paths, *_paths(arguments)))[:_MOST_PATHS]
 
     def answer(self) -> None:
         """Note that the agent said something."""
-        if self._turns:
-            self._turns[-1].worked = True
+        if self.turns:
+            self.turns[-1].worked = True
 
     def fail(self, text: str) -> None:
         """Note how a tool or a command failed."""
-        if self._turns and len(self._turns[-1].failures) < _MOST_FAILURES and (line := _failure_line(text)):
-            self._turns[-1].failures.append(line)
+        if self.turns and len(self.turns[-1].failures) < _MOST_FAILURES and (line := _failure_line(text)):
+            self.turns[-1].failures = (*self.turns[-1].failures, line)
 
     def interrupt(self) -> None:
         """Note that the person stopped the agent."""
-        if self._turns:
-            self._turns[-1].interrupted = True
+        if self.turns:
+            self.turns[-1].interrupted = True
 
-    def finish(self) -> PastSession:
-        """Return the session."""
-        turns = tuple(
-            PastTurn(one.text, tuple(one.skills), tuple(one.failures), tuple(one.paths), one.interrupted, one.own)
-            for one in self._turns
-        )
-        return PastSession(self.client, self.id, self.kind, self.cwd, self.started, self.branch, self.commit, turns)
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _paths(text: str) -> list[str]:

@@ -11,13 +11,14 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from skillopt.errors import UsageError, describe_mistake
 from skillopt.nightly.night import Nightly
-from skillopt.nightly.people_commands import Asked, Closing, Verb
+from skillopt.nightly.people_commands import Asked, Closing, StrictModel, Verb
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
 from skillopt.protocols import PullRequest, RepositoryFacts
+from skillopt.suites.config_lines import put_file
 from skillopt.versions.remotes import Tips
 
 __all__ = [
@@ -42,11 +43,7 @@ REPORT: Final = "report"
 _LARGEST: Final = 50_000_000
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SkillReview(_Strict):
+class SkillReview(StrictModel):
     """What the forge has of a skill."""
 
     skill: str
@@ -68,7 +65,7 @@ class SkillReview(_Strict):
         return next((one for one in self.closings if one.pull_request == request.number), unknown)
 
 
-class ReviewState(_Strict):
+class ReviewState(StrictModel):
     """All that a night has to know of remote and forge."""
 
     version: Literal[1] = 1
@@ -83,7 +80,7 @@ class ReviewState(_Strict):
         return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
 
 
-class SkillOffers(_Strict):
+class SkillOffers(StrictModel):
     """What is to be done about the pull requests of one skill."""
 
     skill: str
@@ -99,7 +96,7 @@ class SkillOffers(_Strict):
         return tuple(one for one in (self.version, self.draft, self.description) if one is not None)
 
 
-class OfferFolder(_Strict):
+class OfferFolder(StrictModel):
     """What `nightly train` leaves for `nightly offer`."""
 
     version: Literal[1] = 1
@@ -124,7 +121,7 @@ def make_folder(folder: Path) -> None:
             pass
         (folder / BUNDLE).unlink(missing_ok=True)
     except OSError as error:
-        raise _not_written(folder, error) from error
+        raise UsageError(f"cannot write {folder}: {error.strerror}; choose another --output") from error
 
 
 def read_offers(folder: Path) -> OfferFolder:
@@ -134,13 +131,7 @@ def read_offers(folder: Path) -> OfferFolder:
 
 def write_file(path: Path, model: ReviewState | OfferFolder) -> None:
     """Write what a step hands over aside, and put it in place."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.new")
-        aside.write_text(model.model_dump_json(indent=1), encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        raise _not_written(path, error) from error
+    put_file(path, model.model_dump_json(indent=1))
 
 
 def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
@@ -160,7 +151,3 @@ def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{path}: {where}: {describe_mistake(first)}; write it with `{command}`") from error
-
-
-def _not_written(place: Path, error: OSError) -> UsageError:
-    return UsageError(f"cannot write {place}: {error.strerror}; choose another --output")

@@ -12,9 +12,10 @@ __all__ = ["Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure
 
 
 _LEAST_USD: Final = 1e-9
+"""Less is what adding dollars leaves of nothing."""
+
 _SHARE: Final = 0.5
 """Most of a night's budget that one skill may take while others wait."""
-"""Less is what adding dollars leaves of nothing."""
 
 
 class Training(StrEnum):

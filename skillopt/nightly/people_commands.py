@@ -21,6 +21,7 @@ __all__ = [
     "AskedCommand",
     "Closing",
     "ListedEdit",
+    "StrictModel",
     "Verb",
     "carry_unticked",
     "handled_mark",
@@ -83,11 +84,13 @@ class ListedEdit:
     ticked: bool
 
 
-class _Strict(BaseModel):
+class StrictModel(BaseModel):
+    """A record that steps of a night hand on: no key but those that are named."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Asked(_Strict):
+class Asked(StrictModel):
     """Something that a person with write access asks for in a pull request, by a command or an unticked box."""
 
     verb: Verb | None
@@ -101,7 +104,7 @@ class Asked(_Strict):
     url: str = ""
 
 
-class Closing(_Strict):
+class Closing(StrictModel):
     """Who closed a pull request without merging it, and why, as far as the comments tell."""
 
     pull_request: int
@@ -138,7 +141,7 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
     if not said:
         return Closing(pull_request=request.number, url=request.url)
     last, words = said[-1]
-    return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+    return Closing(pull_request=request.number, by=last.author, reason=words, url=last.url)
 
 
 def _is_near(said: str, closed: str) -> bool:
@@ -151,8 +154,7 @@ def _is_near(said: str, closed: str) -> bool:
 
 
 def _without_commands(text: str) -> str:
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith("/skillopt"))
-    return " ".join("".join(one if one.isprintable() else " " for line in lines for one in f"{line} ").split())
+    return _on_one_line("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("/skillopt")))
 
 
 def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:

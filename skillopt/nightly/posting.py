@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from skillopt.errors import ForgeAccessError, ForgeError, ForgeMissingError, ForgeRefusedError, LedgerError
-from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
+from skillopt.nightly.people_commands import StrictModel, carry_unticked, handled_mark, last_handled
 from skillopt.protocols import Forge, PullRequest
 from skillopt.safety.escaping import truncate
 from skillopt.settings import NightlySettings
@@ -85,13 +85,11 @@ class PullRequestUpdate:
     is_open: bool = False
 
 
-class BranchOffer(BaseModel):
+class BranchOffer(StrictModel):
     """What is offered from one branch: facts for the policy, and the text of its pull request.
 
     The text names nobody and no issue, whoever wrote it: what a forge would act on is broken up.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     branch: Annotated[str, Field(pattern=r"^skillopt(?:-draft|-audit|-trigger)?/[a-z0-9]+(?:-[a-z0-9]+)*$")]
     seen: _Commit = ""
@@ -119,10 +117,8 @@ class BranchOffer(BaseModel):
         return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
 
 
-class PostedAnswer(BaseModel):
+class PostedAnswer(StrictModel):
     """What is said under a pull request to people who asked for something."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pull_request: _Number
     lines: Annotated[tuple[_AnswerLine, ...], Field(max_length=100)]

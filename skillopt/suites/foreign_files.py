@@ -27,7 +27,6 @@ __all__ = [
     "read_entry",
     "repository_of",
     "task_id",
-    "workspace_file",
 ]
 
 _LONGEST_ID: Final = 100
@@ -137,7 +136,7 @@ class Folder:
         """Yield a file, or all files of a folder, as workspace files."""
         place = self.place(name)
         if not place.is_dir():
-            yield workspace_file(to or place.name, self.read(name))
+            yield _workspace_file(to or place.name, self.read(name))
             return
         size = 0
         found = sorted(path for path in place.rglob("*") if path.is_file() and not _is_private(path, place))
@@ -147,10 +146,10 @@ class Folder:
                 limit = f"{_MOST_FILES} files and {_LARGEST_FILES:,} bytes"
                 raise SuiteError(f"expected a folder of at most {limit}, found more in {name!r}; name single files")
             inner = path.relative_to(place).as_posix()
-            yield workspace_file(f"{to}/{inner}" if to else inner, self.read(f"{name}/{inner}"))
+            yield _workspace_file(f"{to}/{inner}" if to else inner, self.read(f"{name}/{inner}"))
 
 
-def workspace_file(path: str, content: bytes) -> File:
+def _workspace_file(path: str, content: bytes) -> File:
     """Make a workspace file; `./` at the start of its path is left out."""
     plain = posixpath.normpath(path)
     check_path(plain)

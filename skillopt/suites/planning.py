@@ -44,17 +44,12 @@ def plan_splits(
     tasks: Sequence[Task], shares: Mapping[Split, float] | None = None, passed: Mapping[str, bool] | None = None
 ) -> Plan:
     """Divide tasks without given splits, by the tasks alone, so that no run learns from what another was judged on."""
-    if shares is not None:
-        return _fixed(tasks, _sizes_of(len(tasks), shares), passed)
-    if len(tasks) == 1:
+    if shares is None and len(tasks) == 1:
         return Plan((), tuple(tasks), ())
-    if len(tasks) < FOLDS_BELOW:
+    if shares is None and len(tasks) < FOLDS_BELOW:
         first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2), passed)
         return Plan((), tuple(tasks), (), (first, second))
-    return _fixed(tasks, _sizes(len(tasks)), passed)
-
-
-def _fixed(tasks: Sequence[Task], sizes: tuple[int, int, int], passed: Mapping[str, bool] | None) -> Plan:
+    sizes = _sizes(len(tasks)) if shares is None else _sizes_of(len(tasks), shares)
     train, val, test = divide(tasks, sizes, passed)
     return Plan(train, val, test)
 

@@ -49,11 +49,6 @@ def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
         yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task.with_image_files
 
 
-def wording(*texts: str) -> set[_Run]:
-    """Return the runs of words of texts."""
-    return _runs(texts, _RUN)
-
-
 def likeness(first: set[_Run], second: set[_Run]) -> float:
     """Return the share of two wordings that is the same; 0 for those too short to compare."""
     return len(first & second) / len(first | second) if min(len(first), len(second)) >= _LEAST_RUNS else 0.0
@@ -62,7 +57,7 @@ def likeness(first: set[_Run], second: set[_Run]) -> float:
 def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
     """Find tasks whose prompts are alike, and whose files are too, but for those that both have."""
     texts = {text for _, task in placed for text in (task.prompt, *(file.text for file in task.files))}
-    wordings = {text: wording(text) for text in texts}
+    wordings = {text: wording([text]) for text in texts}
     for (part, one), (other_part, other) in combinations(placed, 2):
         if part == other_part:
             continue
@@ -85,10 +80,10 @@ def _told(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
     own, shown = {}, {}
     for _, task in placed:
         texts = [file.text for file in task.files]
-        own[task.id] = _runs([task.prompt, *(text for text in texts if uses[text] == 1)], _QUOTE)
-        shown[task.id] = own[task.id] | _runs((text for text in texts if uses[text] > 1), _QUOTE)
+        own[task.id] = wording([task.prompt, *(text for text in texts if uses[text] == 1)], _QUOTE)
+        shown[task.id] = own[task.id] | wording((text for text in texts if uses[text] > 1), _QUOTE)
     for part, task in placed:
-        answer = _runs(_answers(task), _QUOTE)
+        answer = wording(_answers(task), _QUOTE)
         if answer & own[task.id]:
             reason = f"{_QUOTE} words or more of the answer stand in its own prompt or its files"
             yield SplitLeak(task.id, task.id, (part, part), reason)
@@ -108,7 +103,8 @@ def _answers(task: Task) -> Iterator[str]:
             yield from (str(value) for value in options.values() if isinstance(value, str))
 
 
-def _runs(texts: Iterable[str], length: int) -> set[_Run]:
+def wording(texts: Iterable[str], length: int = _RUN) -> set[_Run]:
+    """Return the runs of words of texts."""
     found = set[_Run]()
     for text in texts:
         words = _WORD.findall(text.casefold())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.suites import load_suite
+from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
 from skillopt.suites.planning import split_by_date
@@ -55,7 +55,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
         raise SuiteError(
             f"expected ids that no other task has, found {', '.join(twice)}; rename them in the review file"
         )
-    placed = {task.id: split for split, task in load_suite(path).splits} if old and _have_splits(path) else {}
+    placed = {task.id: split for split, task in read_tasks(path).tasks if split is not None} if old else {}
     sides = split_by_date(ids, placed) if placed or not old else {}
     if placed and not sides:
         sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
@@ -81,7 +81,7 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
         blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
     if path.suffix == ".jsonl":
         rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
-        put_file(path, before + ("" if not before or before.endswith("\n") else "\n") + rows)
+        put_file(path, _ended(before) + rows)
     else:
         put_file(path, append_tasks(before, blocks, path))
     whole = load_suite(path)
@@ -144,9 +144,9 @@ def block_entry(block: str) -> dict[str, object]:
     return entry
 
 
-def tasks_in(suite: Path) -> tuple[Task, ...]:
+def tasks_in(suite: Path | None) -> tuple[Task, ...]:
     """List the tasks of a suite in any format; none where it is not there, or has none yet."""
-    if not suite.exists():
+    if suite is None or not suite.exists():
         return ()
     path = suite / "suite.yaml" if suite.is_dir() else suite
     is_yaml = path.suffix in (".yaml", ".yml") and path.exists()
@@ -155,40 +155,6 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
     return tuple(task for _, task in load_suite(suite).splits)
 
 
-def _have_splits(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".jsonl":
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-    else:
-        value = parse_yaml(path, text).value
-        rows = (value.get("tasks") or []) if isinstance(value, dict) else []
-    return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
-
-
-_SCAFFOLD: Final = """\
-# Tasks for the skill NAME: what an agent is asked to do with it, and how the result is checked. No task is here yet.
-# Write your own in the form of the three examples, take the marks "# " away and delete the line "tasks: []"; or let
-# `skillopt write-tasks NAME` draft some. All keys and all kinds of checks: skillopt docs suite-format. 8 tasks or more
-# are good to begin with; leave out what the agent does well without the skill.
-tasks: []
-# tasks:
-#   - id: an-answer                  # a text that is the right answer, or a pattern in it
-#     prompt: |
-#       What a user would ask, in a user's words. Name neither the skill nor its rules.
-#     verifier: {kind: regex, pattern: "the words a right answer has"}
-#   - id: a-file                     # a file that is given, and one that is to be written
-#     prompt: Read input.json and write what is asked for to output.json.
-#     files: [{path: input.json, text: '{"a": 1}'}]
-#     verifier: {kind: json, file: output.json, value: {"a": 2}}
-#   - id: in-words                   # what only a model can judge (the setting `judge`), one criterion a line
-#     prompt: Explain to a new colleague how this works.
-#     verifier:
-#       kind: rubric
-#       criteria:
-#         - One thing that must hold, so exact that two people would judge alike.
-"""
-
-
 def scaffold_suite(skill: str) -> str:
     """Return the text of a suite without tasks; reading it says that there are none."""
-    return _SCAFFOLD.replace("NAME", skill)
+    return Path(__file__).with_name("scaffold.yaml").read_text(encoding="utf-8").replace("NAME", skill)

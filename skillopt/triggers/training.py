@@ -33,7 +33,7 @@ from skillopt.triggers.loading import (
     trigger_task,
     why_worse,
 )
-from skillopt.triggers.queries import Query
+from skillopt.triggers.queries import Query, request_key
 
 __all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
 
@@ -101,7 +101,8 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
     tried, bad = tuple(search.tried), search.bad_requests
     trained = TrainedDescription(was, now, tried, before, after, verdict, held_out, reason, bad_requests=bad)
     more = _more_requests(verdict, training) if verdict is not None and trained.promising else 0
-    return replace(trained, reason=f"{reason}; {_more_words(more)}") if more else trained
+    said = f"about {more} more held-out requests, of {2 * more} new ones, would show a gain of this size"
+    return replace(trained, reason=f"{reason}; {said}") if more else trained
 
 
 def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
@@ -113,10 +114,6 @@ def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
         if sign_p_value([1.0] * wins + [-1.0] * losses) <= allowed:
             return size - held_out
     return 0
-
-
-def _more_words(more: int) -> str:
-    return f"about {more} more held-out requests, of {2 * more} new ones, would show a gain of this size"
 
 
 def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
@@ -174,7 +171,7 @@ class _Search:
             return self._note("", f"not read: {error}")
         requests = [query.text for query in (*self._training.train, *self._training.held_out)]
         document, allow = self.best.document, self._training.settings.allow
-        if known := next((one for one in before if _plain(one.text) == _plain(text)), None):
+        if known := next((one for one in before if request_key(one.text) == request_key(text)), None):
             return self._note(text, f"refused, for the same text came up before: {known.outcome}")
         if problem := check_description(document, text, requests, allow):
             return self._note(text, f"refused: {problem}")
@@ -227,11 +224,6 @@ def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
         outcome = f"refused: {why}"
     counted = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse of the held-out requests"
     return f"{outcome}: {counted}, confidence {verdict.confidence:.3f}"
-
-
-def _plain(text: str) -> str:
-    """Leave out what makes no difference to a reader of a description."""
-    return " ".join(text.casefold().split()).rstrip(" .")
 
 
 def _right(rows: Sequence[QueryLoading]) -> TriggerRate:

@@ -1,5 +1,6 @@
 """Formats of task files: how each is recognised, and its reader; one file per format, imported on use."""
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from skillopt.skills.folder import SKILL_FILE
 
 __all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named"]
 
-_EVALS: Final = "skillopt.suites.formats.evals_json:read_evals"
 _NATIVE: Final = "native"
 _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
 
@@ -24,36 +24,9 @@ class TaskFormat:
     commands: bool = False
 
 
-TASK_FORMATS: Final[dict[str, TaskFormat]] = {
-    "native": TaskFormat(("suite.yaml", "tasks.jsonl"), "skillopt.suites.formats.native:read_native", commands=True),
-    "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
-    "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
-    "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
-    "promptfoo": TaskFormat(
-        (
-            *("evals/promptfooconfig.y*ml", "evals/promptfoo*.y*ml", "evals/promptfooconfig.json"),
-            *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"),
-        ),
-        "skillopt.suites.formats.promptfoo:read_promptfoo",
-        commands=True,
-    ),
-    "plugin-eval": TaskFormat(
-        ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"
-    ),
-    "harbor": TaskFormat(("evals/**/task.toml",), "skillopt.suites.formats.harbor:read_harbor"),
-    "triggers": TaskFormat(
-        tuple(
-            f"{folder}{name}"
-            for folder in ("evals/", "", "tests/")
-            for name in (
-                *("trigger-evals.json", "trigger-eval.json", "trigger_evals.json", "trigger_eval.json"),
-                *("eval_queries.json", "eval-queries.json", "trigger-queries.json", "trigger_queries.json"),
-                *("triggers.json", "routing-eval.jsonl"),
-            )
-        ),
-        "skillopt.suites.formats.evals_json:read_triggers",
-        tasks=False,
-    ),
+TASK_FORMATS: Final = {
+    name: TaskFormat(**{**row, "files": tuple(row["files"])})
+    for name, row in tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8")).items()
 }
 """Name → format, in order of preference where a folder has several."""
 

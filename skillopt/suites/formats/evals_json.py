@@ -30,15 +30,8 @@ _KEYS: Final = {
 _INPUTS: Final = "evals/files/"
 _MOST_CRITERIA: Final = 50
 _LONGEST_ID: Final = 195
-_NAMES: Final = ("skillname", "skill", "name")
-_LISTS: Final = (
-    *("evals", "cases", "testcases", "tests", "scenarios", "evalcases", "evaluations", "tasks", "prompts"),
-    *("testprompts", "queries", "triggers", "triggerevals", "examples", "items", "questions", "data"),
-)
-_ROUTED: Final = {
-    **dict.fromkeys(("shouldtrigger", "positive", "positives"), True),
-    **dict.fromkeys(("shouldnottrigger", "negative", "negatives"), False),
-}
+_NAMES: Final = _KEYS["skill_names"]
+_ROUTED: Final = {**dict.fromkeys(_KEYS["routed"], True), **dict.fromkeys(_KEYS["routed_away"], False)}
 """Keys of lists of requests that say whether the skill should be loaded for them."""
 
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
@@ -46,17 +39,13 @@ _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[a-z]+")
 
 
-def read_evals(path: Path) -> Reading:
-    """Read the evals of a skill."""
-    return _read(path, only_triggers=False)
-
-
 def read_triggers(path: Path) -> Reading:
     """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results."""
-    return _read(path, only_triggers=True)
+    return read_evals(path, only_triggers=True)
 
 
-def _read(path: Path, *, only_triggers: bool) -> Reading:
+def read_evals(path: Path, *, only_triggers: bool = False) -> Reading:
+    """Read the evals of a skill."""
     folder = path.absolute().parent
     inside = folder.name in SUITE_FOLDERS or (folder.parent / SKILL_FILE).is_file()
     skill = folder.parent if inside and not (folder / SKILL_FILE).is_file() else folder
@@ -108,7 +97,7 @@ def _found_in(source: Source, value: object) -> Iterator[_Entry]:
             source.path, 1, f"expected a list of evals, found {value!r:.100}; see `skillopt docs suite-format`"
         )
     around = {_spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
-    lists = [key for key in value if _spelling(key) in _LISTS]
+    lists = [key for key in value if _spelling(key) in _KEYS["lists"]]
     lists = lists or [key for key, inner in value.items() if isinstance(inner, list) and any(map(_asks, inner))]
     routed = [key for key, inner in value.items() if _spelling(key) in _ROUTED and isinstance(inner, list)]
     if _asks(value) and not lists:

@@ -13,15 +13,7 @@ from skillopt.errors import SuiteError
 from skillopt.sandbox.containers import ExecutorChoice, engine_trouble, find_engine
 from skillopt.suites.checks import TaskCheck, verifier_of
 from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
-from skillopt.suites.foreign_files import (
-    LONGEST_SECONDS,
-    Folder,
-    ForeignEntry,
-    read_entry,
-    repository_of,
-    task_id,
-    workspace_file,
-)
+from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder, ForeignEntry, read_entry, repository_of, task_id
 from skillopt.suites.reading import Collection, Reading
 from skillopt.tasks import Environment, File, Task
 
@@ -135,8 +127,7 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str
 
 
 def _reference(folder: Folder, name: str) -> list[File]:
-    files = folder.files(name, name) if (folder.base / name).is_dir() else ()
-    return [workspace_file(file.path, file.content) for file in files]
+    return list(folder.files(name, name)) if (folder.base / name).is_dir() else []
 
 
 def _named(path: str, texts: str) -> bool:

@@ -23,10 +23,12 @@ _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
 
 
-class FileEntry(BaseModel):
-    """A file of a workspace: from a file of the suite, or written out."""
-
+class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileEntry(_Entry):
+    """A file of a workspace: from a file of the suite, or written out."""
 
     path: FileName
     source: FileName | None = None
@@ -54,30 +56,26 @@ def _as_text(value: object) -> object:
 _FileEntries = Annotated[tuple[FileEntry, ...], BeforeValidator(_file_entries)]
 
 
-class RepositoryEntry(BaseModel):
+class RepositoryEntry(_Entry):
     """Files of a commit of the repository that the suite lies in: all, all but some, or only some."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
     without: tuple[FileName, ...] = ()
     only: tuple[FileName, ...] = ()
 
 
-class VerifierEntry(BaseModel):
+class VerifierEntry(_Entry):
     """How a task is scored; what is not listed here is an option of the kind."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     kind: str | None = None
     files: _FileEntries | None = None
     repository: RepositoryEntry | None = None
 
 
-class TaskDefaults(BaseModel):
+class TaskDefaults(_Entry):
     """Defaults for the tasks of a suite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     verifier: VerifierEntry = VerifierEntry()
     tags: tuple[str, ...] = ()
@@ -97,10 +95,8 @@ def _environment(value: object) -> object:
     return {**value, "variables": tuple(given.items()) if isinstance(given, dict) else given}
 
 
-class TaskEntry(BaseModel):
+class TaskEntry(_Entry):
     """One task of the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, BeforeValidator(_as_text), Field(min_length=1, max_length=200, pattern=r"^\S+$")]
     prompt: Annotated[str, Field(pattern=r"\S")]
@@ -113,10 +109,8 @@ class TaskEntry(BaseModel):
     environment: Annotated[Environment | None, BeforeValidator(_environment)] = None
 
 
-class SuiteEntry(BaseModel):
+class SuiteEntry(_Entry):
     """A suite file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str | None, Field(min_length=1)] = None
     splits: dict[Split, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None

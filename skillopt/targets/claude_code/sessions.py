@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.harvest.session import PastSession, SessionDraft, SessionKind
+from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.harvest.spoken import INTERRUPTED, spoken_words
 from skillopt.targets.session_lines import LineTally
 from skillopt.targets.stream import StreamEvent, text_of_parts
@@ -60,60 +60,58 @@ class ClaudeSessions:
 
     def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
         """Read a session; one that is not wanted is read no further."""
-        draft, sidechain = SessionDraft(self.client), False
+        session, sidechain = PastSession(self.client), False
         for text in lines:
             try:
                 line = _Line.model_validate_json(text)
             except ValidationError:
                 tally.broken += 1
                 continue
-            draft.note(id=line.sessionId, cwd=line.cwd, started=line.timestamp, branch=line.gitBranch)
+            session.note(id=line.sessionId, cwd=line.cwd, started=line.timestamp, branch=line.gitBranch)
             if _HEADLESS in (line.entrypoint[:3], line.promptSource):
-                draft.kind = SessionKind.HEADLESS
-            if line.cwd and not wanted(draft.cwd, draft.kind):
+                session.kind = SessionKind.HEADLESS
+            if line.cwd and not wanted(session.cwd, session.kind):
                 break
             sidechain = sidechain or line.isSidechain
             if not (line.isSidechain or line.isMeta or line.isCompactSummary):
-                _take(draft, line)
-        session = draft.finish()
+                _take(session, line)
         if sidechain and not session.turns:
-            draft.kind = SessionKind.SUBAGENT
-            return draft.finish()
+            session.kind = SessionKind.SUBAGENT
         return session
 
 
-def _take(draft: SessionDraft, line: _Line) -> None:
+def _take(session: PastSession, line: _Line) -> None:
     content = line.message.content if line.message is not None else None
     blocks: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict):
-            _take_block(draft, line.type, block)
+            _take_block(session, line.type, block)
 
 
-def _take_block(draft: SessionDraft, who: str, block: dict[str, JsonValue]) -> None:
+def _take_block(session: PastSession, who: str, block: dict[str, JsonValue]) -> None:
     match (who, block):
         case ("user", {"type": "text", "text": str(text)}):
-            _hear(draft, text)
+            _hear(session, text)
         case ("user", {"type": "tool_result", "is_error": True}):
-            draft.fail(text_of_parts(block.get("content")))
+            session.fail(text_of_parts(block.get("content")))
         case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
             skill = given.get("skill", given.get("command")) if name == "Skill" else ""
-            draft.use_tool(
+            session.use_tool(
                 name, json.dumps(given, ensure_ascii=False), skill.lstrip("/") if isinstance(skill, str) else ""
             )
         case ("assistant", {"type": "text"}):
-            draft.answer()
+            session.answer()
 
 
-def _hear(draft: SessionDraft, text: str) -> None:
+def _hear(session: PastSession, text: str) -> None:
     """Take what stands where the person's words do; much of it is the client's own."""
     if INTERRUPTED in text:
-        draft.interrupt()
+        session.interrupt()
     called = _COMMAND.search(text)
     given = _ARGUMENTS.search(text)
     words = spoken_words(text)
     if called is not None:
         words = "\n".join(filter(None, ((given[1].strip() if given else ""), words)))
-        draft.say(words or f"/{called[1]}", (called[1],))
+        session.say(words or f"/{called[1]}", (called[1],))
     else:
-        draft.say(words)
+        session.say(words)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.harvest.session import PastSession, SessionDraft, SessionKind
+from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.harvest.spoken import spoken_words
 from skillopt.targets.session_lines import LineTally
 from skillopt.targets.stream import StreamEvent
@@ -65,68 +65,68 @@ class CodexSessions:
 
     def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
         """Read a session; one that is not wanted is read no further."""
-        draft = SessionDraft(self.client)
+        session = PastSession(self.client)
         for text in lines:
             try:
                 line = _Line.model_validate_json(text)
             except ValidationError:
                 tally.broken += 1
                 continue
-            draft.note(started=line.timestamp or "")
+            session.note(started=line.timestamp or "")
             if line.type == "session_meta" and line.payload is not None:
-                _begin(draft, line.payload)
+                _begin(session, line.payload)
             elif line.type == "turn_context" and line.payload is not None:
-                draft.note(cwd=line.payload.cwd)
+                session.note(cwd=line.payload.cwd)
             else:
-                _take(draft, line)
-            if draft.cwd and not wanted(draft.cwd, draft.kind):
+                _take(session, line)
+            if session.cwd and not wanted(session.cwd, session.kind):
                 break
-        return draft.finish()
+        return session
 
 
-def _begin(draft: SessionDraft, meta: _Item) -> None:
+def _begin(session: PastSession, meta: _Item) -> None:
     git = meta.git or _Git()
-    draft.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
+    session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
     if isinstance(meta.source, dict):
-        draft.kind = SessionKind.SUBAGENT
+        session.kind = SessionKind.SUBAGENT
     elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
-        draft.kind = SessionKind.HEADLESS
+        session.kind = SessionKind.HEADLESS
 
 
-def _take(draft: SessionDraft, line: _Line) -> None:
+def _take(session: PastSession, line: _Line) -> None:
     if line.type == "event_msg":
-        _take_event(draft, line.payload or _Item())
+        _take_event(session, line.payload or _Item())
         return
     item = line.payload
     if item is None or line.type != "response_item":
         return
     if item.role in {"user", "assistant"} and item.type in {"", "message"}:
-        _take_message(draft, item)
+        _take_message(session, item)
     elif item.type in _CALLS:
         given = "\n".join(_texts(item.arguments) + _texts(item.input) + _texts(item.action))
-        draft.use_tool(f"{item.namespace or ''}{item.name or 'shell'}", given)
+        session.use_tool(f"{item.namespace or ''}{item.name or 'shell'}", given)
     elif item.type in _OUTPUTS and _FAILED.search(said := "\n".join(_texts(item.output))):
-        draft.fail(said.replace("\\n", "\n"))
+        session.fail(said.replace("\\n", "\n"))
 
 
-def _take_event(draft: SessionDraft, event: _Item) -> None:
+def _take_event(session: PastSession, event: _Item) -> None:
     if event.type == "user_message" and isinstance(event.message, str):
-        _hear(draft, event.message)
+        _hear(session, event.message)
     elif event.type == "turn_aborted":
-        draft.interrupt()
+        session.interrupt()
 
 
-def _take_message(draft: SessionDraft, item: _Item) -> None:
+def _take_message(session: PastSession, item: _Item) -> None:
     if item.role == "assistant":
-        draft.answer()
+        session.answer()
         return
     for text in _texts(item.content):
-        _hear(draft, text)
+        _hear(session, text)
 
 
-def _hear(draft: SessionDraft, text: str) -> None:
+def _hear(session: PastSession, text: str) -> None:
     words = spoken_words(text)
-    draft.say(words, tuple(_CALLED.findall(words)))
+    session.say(words, tuple(_CALLED.findall(words)))
 
 
 def _texts(value: JsonValue) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.harvest import commit_checks
 from skillopt.harvest.commit_checks import CheckedChange, find_test_command, prove_change, why_not
 from skillopt.versions import history
 from skillopt.versions.history import ChangedPath, MergedChange, merged_changes
@@ -68,16 +67,6 @@ def test_tests_that_fail_with_the_change_are_not_part_of_the_check(project: Path
     commit(project, files, "Read buses", 2)
 
     assert options(checked(project))["argv"][-3:-1] == ["--deselect", "tests/test_bus.py::test_broken"]
-
-
-def test_of_files_whose_tests_take_long_only_what_changed_is_run(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": proof_of("bus", "pass")}
-    commit(project, files, "Read buses", 2)
-    monkeypatch.setattr(commit_checks, "_QUICK_SECONDS", 0.0)
-
-    assert options(checked(project))["argv"][-3:-1] == ["-k", "test_bus"]
 
 
 def test_a_change_that_needs_more_than_its_code_is_no_task(project: Path) -> None:
