@@ -21,8 +21,7 @@ from skillopt.audit.findings import (
     choose_skills,
     read_subject,
 )
-from skillopt.audit.series import AuditSeries
-from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
+from skillopt.audit.series import AuditSeries, find_disturbance, installed_skills, with_disturbed
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
