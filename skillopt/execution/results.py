@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel
 
-from skillopt.errors import InvalidMeasurementError, SuiteError, UsageError
+from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
-from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
+from skillopt.gate.comparison import Pairs, Tally, Verdict, check_coverage, compare_pairs, tally
 from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
@@ -192,25 +192,12 @@ class Scoring:
 
     def compare(self, before: EvaluateResult, after: EvaluateResult) -> Verdict:
         """Compare two skills task by task, asking for confidence."""
-        verdict = compare(
-            before.rollouts,
-            after.rollouts,
-            rule=GateRule.PAIRED,
-            metric=self._settings.metric,
-            confidence=self._settings.confidence,
-            coverage=self._settings.coverage,
-        )
-        if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{after.name}: {verdict.reason}")
-        return verdict
+        pairs = Pairs(list(before.rollouts), list(after.rollouts))
+        return compare_pairs(pairs, self._settings, GateRule.PAIRED, after.name)
 
     def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> EvaluateResult:
-        found = tally(own)
-        if found.measured < self._settings.coverage * (found.measured + found.missing):
-            reason = next(rollout.reason for rollout in own if rollout.score is None)
-            message = f"only {found.measured} of {found.measured + found.missing} tasks could be measured: {reason}"
-            raise InvalidMeasurementError(f"{name}: {message}")
-        return EvaluateResult(name, skill.digest if skill else "", found, own)
+        check_coverage(name, own, self._settings.coverage)
+        return EvaluateResult(name, skill.digest if skill else "", tally(own), own)
 
 
 _LOG = logging.getLogger("skillopt")
