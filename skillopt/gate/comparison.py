@@ -162,6 +162,12 @@ class Pairs:
     before: list[Rollout] = field(default_factory=list)
     after: list[Rollout] = field(default_factory=list)
 
+    @staticmethod
+    def halves(rollouts: Sequence[Rollout]) -> "Pairs":
+        """Pair rollouts of both sides, all of the incumbent's first."""
+        half = len(rollouts) // 2
+        return Pairs(list(rollouts[:half]), list(rollouts[half:]))
+
     @property
     def rollouts(self) -> tuple[Rollout, ...]:
         """All rollouts, the incumbent's first."""

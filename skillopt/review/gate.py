@@ -139,8 +139,7 @@ class ChangeGate:
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
-        rollouts = list(self._runner.rollouts(requests))
-        return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        return Pairs.halves(self._runner.rollouts(requests))
 
     def _release(self, repeat: int) -> Generator[Event, None, None]:
         """Compare on `test`, once and all of it."""

@@ -283,8 +283,7 @@ class Shrinking:
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
         requests = [RolloutRequest(one, task, repeat) for one in (self.skill, short) for task, repeat in wanted]
-        found = self.runner.rollouts(requests)
-        pairs = Pairs(list(found[: len(wanted)]), list(found[len(wanted) :]))
+        pairs = Pairs.halves(self.runner.rollouts(requests))
         verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
         loss = judge_loss(self._gains(pairs), look)
         loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
