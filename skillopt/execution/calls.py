@@ -12,6 +12,7 @@ from skillopt.execution.results import (
     CompareResult,
     EvaluateResult,
     OptimizeResult,
+    Scoring,
     open_session,
     own_drivers,
     settings_of,
@@ -28,9 +29,9 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.locks import writer_lock
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite
 
-__all__ = ["CallOptions", "compare_skills", "measure_skill", "run_training", "train_skill"]
+__all__ = ["CallOptions", "compare_skills", "measure_skills", "run_training", "train_skill"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,42 +127,29 @@ def run_training(
     )
 
 
-def measure_skill(
-    skill: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
-) -> EvaluateResult:
-    """Measure one text."""
+def measure_skills(
+    named: Sequence[tuple[str, Skill | None]], suite: Suite, split: Split | str, repeats: int, options: CallOptions
+) -> tuple[Scoring, tuple[EvaluateResult, ...]]:
+    """Measure texts on the same tasks; what measured them can compare them, too."""
     with open_session(options.store, options.chosen, suite, options.given) as session:
+        for _, skill in named:
+            if skill is not None:
+                expect(Skill, skill, "read one with load_skill")
+        if split not in list(Split):
+            raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
+        tasks = suite.tasks_to_evaluate(Split(split))
+        if not tasks:
+            raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
+        if repeats < 1:
+            raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
         scoring = session.scoring()
-        (measured,) = scoring.measure([_named("skill", skill)], _tasks(suite, split), _at_least_one(repeats))
-    return measured
+        return scoring, scoring.measure(named, tasks, repeats)
 
 
 def compare_skills(
-    pair: tuple[Skill | None, Skill | None], suite: Suite, split: Split | str, repeats: int, options: CallOptions
+    before: Skill | None, after: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
 ) -> CompareResult:
     """Measure two texts on the same tasks, and test the second against the first."""
-    with open_session(options.store, options.chosen, suite, options.given) as session:
-        scoring = session.scoring()
-        named = [_named("before", pair[0]), _named("after", pair[1])]
-        first, second = scoring.measure(named, _tasks(suite, split), _at_least_one(repeats))
-        verdict = scoring.compare(first, second)
-    return CompareResult(first, second, verdict)
-
-
-def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:
-    return name, None if skill is None else expect(Skill, skill, "read one with load_skill")
-
-
-def _tasks(suite: Suite, split: Split | str) -> Sequence[Task]:
-    if split not in list(Split):
-        raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
-    tasks = suite.tasks_to_evaluate(Split(split))
-    if not tasks:
-        raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
-    return tasks
-
-
-def _at_least_one(repeats: int) -> int:
-    if repeats < 1:
-        raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
-    return repeats
+    named = [("before", before), ("after", after)]
+    scoring, (first, second) = measure_skills(named, suite, split, repeats, options)
+    return CompareResult(first, second, scoring.compare(first, second))
