@@ -41,7 +41,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError, expected_words
 from skillopt.execution.installation import check_unchanged
-from skillopt_mcp.prompts import get_prompt, list_prompts
+from skillopt_mcp.prompts import PROMPTS, get_prompt
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
 from skillopt_mcp.watching import VersionWatcher
 
@@ -283,7 +283,7 @@ async def _running(watch: VersionWatcher, offered: _Tools, _: Server[None]) -> A
 
 
 async def _list_prompts(_ctx: _Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
-    return ListPromptsResult(prompts=list_prompts())
+    return ListPromptsResult(prompts=list(PROMPTS))
 
 
 async def _get_prompt(_: _Context, params: GetPromptRequestParams) -> GetPromptResult:
