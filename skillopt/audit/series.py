@@ -117,7 +117,7 @@ def _costs(pairs: Sequence[tuple[Rollout, Rollout]]) -> SkillCosts:
         return SkillCosts()
     priced = all(one.usage.usd is not None for pair in pairs for one in pair)
     return SkillCosts(
-        mean(lambda used: used.input_tokens + used.output_tokens),
+        mean(lambda used: used.tokens),
         mean(lambda used: used.calls),
         mean(lambda used: used.usd or 0.0) if priced else None,
     )
@@ -210,7 +210,6 @@ def _beside(series: AuditSeries, others: Sequence[Skill], error: float) -> Verdi
         requests = [
             RolloutRequest(subject.skill, task, repeat, beside=side) for side in ((), tuple(others)) for task in tasks
         ]
-        rollouts = list(series.runner.rollouts(requests))
-        return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        return Pairs.halves(series.runner.rollouts(requests))
 
     return measure_harm(order, settings, run, error, subject.skill.name).verdict
