@@ -61,8 +61,8 @@ class AuditSeries:
     def effect(self) -> SkillEffect:
         """What the pairs show; where no rollout passed on either side, the tasks cannot tell that a skill is idle."""
         found = self.test.effect
-        idle = found is SkillEffect.IDLE
-        return SkillEffect.CANNOT_TELL if idle and not _some_passed(self.pairs) else found
+        passed = any(one.score and one.score.passed for pair in self.pairs for one in pair)
+        return SkillEffect.CANNOT_TELL if found is SkillEffect.IDLE and not passed else found
 
     def result(self, stopped: str) -> AuditedSkill:
         """Return what the pairs show."""
@@ -100,11 +100,6 @@ def _gain(pair: tuple[Rollout, Rollout], metric: Metric) -> float | None:
 
 def _share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
-
-
-def _some_passed(pairs: Sequence[tuple[Rollout, Rollout]]) -> bool:
-    """Return whether a rollout passed on either side."""
-    return any(one.score and one.score.passed for pair in pairs for one in pair)
 
 
 def _costs(pairs: Sequence[tuple[Rollout, Rollout]]) -> SkillCosts:
