@@ -36,15 +36,12 @@ from skillopt.tasks import Suite, Task
 from skillopt.verifiers import VERIFIERS
 
 __all__ = [
-    "NO_SKILL",
     "CompareResult",
     "EvaluateResult",
     "OptimizeResult",
     "Scoring",
     "open_session",
 ]
-
-NO_SKILL = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +161,7 @@ class CompareResult:
 class Scoring:
     """Measures skills on the same tasks, outside of any run."""
 
-    def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
-        observer = observer or RunObserver()
+    def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver) -> None:
         self._runner = RecordedRunner(ledger, "", drivers, observer)
         self._settings = settings
 
