@@ -111,7 +111,8 @@ def evaluate(
     from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
     chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
-    return calls.measure_skill(skill, suite, split, repeats, chosen)
+    _, (measured,) = calls.measure_skills([("skill", skill)], suite, split, repeats, chosen)
+    return measured
 
 
 def compare(
@@ -154,4 +155,4 @@ def compare(
     from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
     chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
-    return calls.compare_skills((before, after), suite, split, repeats, chosen)
+    return calls.compare_skills(before, after, suite, split, repeats, chosen)

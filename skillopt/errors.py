@@ -194,6 +194,11 @@ class ProviderError(InfrastructureError):
         self.kind = kind
         self.retry_after = retry_after
 
+    @staticmethod
+    def of(kind: FailureKind, words: str, retry_after: float | None = None) -> "ProviderError":
+        """Make a failure whose message begins with its kind."""
+        return ProviderError(kind, f"{kind}: {words}", retry_after)
+
     def __reduce__(self) -> "tuple[type[ProviderError], tuple[FailureKind, str, float | None]]":
         return ProviderError, (self.kind, str(self), self.retry_after)
 

@@ -125,6 +125,11 @@ class Usage:
     output_tokens: int = 0
     usd: float | None = 0.0
 
+    @property
+    def tokens(self) -> int:
+        """All tokens, read and written."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         """Sum two usages; an unknown price makes the sum unknown."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd

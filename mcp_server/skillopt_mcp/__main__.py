@@ -49,8 +49,7 @@ def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
         sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    from skillopt_mcp.server import make_server
-    from skillopt_mcp.transports import serve_http, serve_stdio
+    from skillopt_mcp.server import make_server, serve_http, serve_stdio
 
     server = make_server(folder)
     if not given.http:

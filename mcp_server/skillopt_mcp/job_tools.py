@@ -165,8 +165,7 @@ def _report(found: JobReport) -> str:
     ended = f", ended {one.ended_at}" if one.ended_at else ""
     parts = [f"# Job {one.id}: {one.state.value}", f"{one.command[0]} {one.skill}, started {one.created_at}{ended}."]
     spent = [
-        f"- {role}: {use.calls} calls, {use.input_tokens + use.output_tokens} tokens, "
-        f"{'price unknown' if use.usd is None else f'${use.usd:.4f}'}"
+        f"- {role}: {use.calls} calls, {use.tokens} tokens, {'price unknown' if use.usd is None else f'${use.usd:.4f}'}"
         for role, use in found.spent.items()
     ]
     parts += [found.line] if found.line else []

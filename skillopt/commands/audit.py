@@ -11,18 +11,18 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.audit.audit_page import audit_table, render_audit_page
 from skillopt.audit.findings import (
     AuditAsk,
     AuditedSkill,
     AuditReport,
     AuditSubject,
     SiblingFinding,
+    audit_table,
     choose_skills,
     read_subject,
+    render_audit_page,
 )
-from skillopt.audit.series import AuditSeries
-from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
+from skillopt.audit.series import AuditSeries, find_disturbance, installed_skills, with_disturbed
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
@@ -173,7 +173,7 @@ def _beside(found: SiblingFinding) -> str:
 
 def _plan(ask: AuditAsk) -> _AuditPlan:
     """Find the skills, read their tasks, and tell whether the audit is paid for; nothing is run."""
-    project = Project.find(ask.folder or Path.cwd())
+    project = Project.find(Path.cwd())
     discovered = project.discover().skills
     if not discovered:
         raise UsageError(f"expected skills to audit, found {HOW_TO_BEGIN}")

@@ -296,4 +296,4 @@ def _probe_harness(load: Callable[[], Harness]) -> str:
 
 def _told(usage: Usage) -> str:
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
-    return f"{usage.input_tokens + usage.output_tokens} tokens, {price}"
+    return f"{usage.tokens} tokens, {price}"

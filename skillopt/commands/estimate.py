@@ -64,26 +64,17 @@ def _costs(result: Estimated) -> list[str]:
     if not likely.tokens.high and known.rollout is None:
         return []
     tokens = f"{_tokens(likely.tokens.median)} ({_tokens(likely.tokens.low)} to {_tokens(likely.tokens.high)}) tokens"
+    where = " on Ray, whose start is not counted" if result.executor != "threads" else ""
+    timed = f"from {known.timed} recorded latencies" if known.timed else "a guess: no latencies are recorded"
     figures = [
         f"a rollout costs as {_source(known.rollout, 'rollouts')}",
         f"an optimizer call as {_source(known.call, 'calls')}",
     ]
     return [
-        *([f"time: {likely.time} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
+        *([f"time: {likely.time} with {result.workers} workers{where}; {timed}"] if likely.minutes else []),
         f"cost: {likely.price or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
-
-
-def _workers(result: Estimated) -> str:
-    where = " on Ray, whose start is not counted" if result.executor != "threads" else ""
-    return f"{result.workers} workers{where}"
-
-
-def _timed(result: Estimated) -> str:
-    """Return what the time rests on."""
-    timed = result.known.timed
-    return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
 
 
 def _chances(result: Estimated) -> list[str]:

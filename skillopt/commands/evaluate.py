@@ -22,7 +22,7 @@ from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.results import NO_SKILL, EvaluateResult, Scoring
+from skillopt.execution.results import EvaluateResult, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
@@ -47,6 +47,7 @@ _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher",
 """Words for tasks that neither broke nor were fixed."""
 
 
+_NO_SKILL = "none"
 _WORKTREE = "worktree"
 _INCUMBENT = "incumbent"
 """What training would go on from."""
@@ -132,7 +133,7 @@ def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict | Non
 
 
 def _skill(project: Project, target: Target, subject: str) -> Skill | None:
-    if subject == NO_SKILL:
+    if subject == _NO_SKILL:
         return None
     if subject == _WORKTREE:
         return target.skill()

@@ -271,9 +271,7 @@ def _labelled(choice: Choice) -> str:
 
 
 def _is_configured(project: Project, skill: FoundSkill) -> bool:
-    paths = (str(entry.get("path", f"skills/{name}")) for name, entry in project.entries.items())
-    known = {(project.root / path).resolve() for path in paths}
-    return skill.name in project.entries or (project.root / skill.path).resolve() in known
+    return skill.name in project.entries or skill.path in project.configured_paths().values()
 
 
 def _lacks_suite(project: Project, skill: FoundSkill) -> bool:

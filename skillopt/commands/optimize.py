@@ -18,20 +18,16 @@ from skillopt.commands.options import (
 )
 from skillopt.commands.output import (
     SHORT,
-    acts_of_run,
     as_json_text,
-    difference_of_run,
     draft_lines,
     interruptible,
+    news_of_run,
     used_lines,
 )
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
-from skillopt.reports.blocks import act_blocks, difference_blocks
-from skillopt.reports.terminal import print_terminal
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
-from skillopt.safety.capabilities import NewCapability
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.notes import mark_reported
@@ -67,23 +63,20 @@ def optimize(
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
-    difference, acts = difference_of_run(selection, made), acts_of_run(selection, made)
-    said = {"difference": difference, "acts": acts}
-    typer.echo(as_json_text(asdict(found) | said) if as_json else _text(found, difference, acts))
+    news, shown = news_of_run(selection, made)
+    typer.echo(as_json_text(asdict(found) | news) if as_json else _text(found, shown))
     mark_reported(selection.project().root, found.run)
 
 
-def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: Sequence[str]) -> str:
+def _text(result: Optimized, news: Sequence[str]) -> str:
     ended = f"{'continued and ' if result.resumed else ''}{'stopped' if result.capped else 'finished'}"
     head = f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
-    shown = [*difference_blocks(difference or ()), *act_blocks(acts)]
-    new = [print_terminal(shown)] if difference is not None else []
     passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
     draft = draft_lines(result.draft, passed) if result.draft else ()
     calls = result.calls, result.paid_calls
     used = used_lines(result.spent, (result.rollouts, result.paid_rollouts), calls)
     warned = [f"warning: {result.memory_warning}"] if result.memory_warning else []
-    return "\n".join([head, *_gained(result), *draft, *warned, *new, *used, *_next(result)])
+    return "\n".join([head, *_gained(result), *draft, *warned, *news, *used, *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:

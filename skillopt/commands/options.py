@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AllSplitsOption",
     "HarnessOption",
-    "HarnessesOption",
     "JsonOption",
     "ModelOption",
-    "PresetOption",
     "QuietOption",
     "RepeatsOption",
     "RolloutsOption",
@@ -31,7 +29,6 @@ __all__ = [
     "SummaryOption",
     "UsdOption",
     "VerboseOption",
-    "WorkersOption",
     "YesOption",
     "check_cap_option",
     "flags_of",
@@ -52,11 +49,11 @@ SetOption = Annotated[
 ]
 SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is held-out.")]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
-PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
-WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
+_PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
+_WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 _HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, handoff, … (skillopt docs models)"
 HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESSES}.")]
-HarnessesOption = Annotated[
+_HarnessesOption = Annotated[
     list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to train one text for several.")
 ]
 _MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs models)."
@@ -90,9 +87,9 @@ class RunOptions:
     """The options of a run, the same for the commands that train, measure and estimate."""
 
     suite: SuiteOption = None
-    preset: PresetOption = None
-    workers: WorkersOption = None
-    harness: HarnessesOption = None
+    preset: _PresetOption = None
+    workers: _WorkersOption = None
+    harness: _HarnessesOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
     max_usd: UsdOption = None

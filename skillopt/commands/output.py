@@ -17,21 +17,19 @@ if TYPE_CHECKING:
     from skillopt.project import Selection
     from skillopt.rollouts import Usage
     from skillopt.runs.run import DraftState
-    from skillopt.safety.capabilities import NewCapability
     from skillopt.storage.jobs import Job
 
 __all__ = [
     "CACHED",
     "SHORT",
-    "acts_of_run",
     "append_report",
     "as_json_text",
-    "difference_of_run",
     "draft_lines",
     "format_usage",
     "interruptible",
     "job_line",
     "list_tasks",
+    "news_of_run",
     "published_lines",
     "show",
     "used_lines",
@@ -74,27 +72,28 @@ def _plain(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def difference_of_run(selection: "Selection", made: Sequence[str]) -> "tuple[NewCapability, ...] | None":
-    """Compare the text before the first commit that a run made with that of its last one; None where it made none."""
+def news_of_run(selection: "Selection", made: Sequence[str]) -> tuple[dict[str, object], list[str]]:
+    """Say what the last commit of a run lets or tells an agent do, and what agents did, that is new: for JSON, as text.
+
+    It is compared with the text before the first commit that the run made; nothing is said where it made none.
+    """
     if not made:
-        return None
-    from skillopt.runs.history import compare_versions, difference_of_files
-
-    sides = compare_versions(selection, selection.project().repository().commit(made[0]).parent, made[-1])
-    return difference_of_files(sides.old, sides.new)
-
-
-def acts_of_run(selection: "Selection", made: Sequence[str]) -> tuple[str, ...]:
-    """Say what agents did under the last text that a run made and not under the one that it began with."""
-    from skillopt.runs.history import acts_of
+        return {"difference": None, "acts": ()}, []
+    from skillopt.reports.blocks import act_blocks, difference_blocks
+    from skillopt.reports.terminal import print_terminal
+    from skillopt.runs.history import acts_of, compare_versions, difference_of_files
 
     project = selection.project()
-    return acts_of(project, project.repository().commit(made[-1])) if made else ()
+    repository = project.repository()
+    sides = compare_versions(selection, repository.commit(made[0]).parent, made[-1])
+    difference, acts = difference_of_files(sides.old, sides.new), acts_of(project, repository.commit(made[-1]))
+    shown = [*difference_blocks(difference), *act_blocks(acts)]
+    return {"difference": difference, "acts": acts}, [print_terminal(shown)]
 
 
 def format_usage(usage: "Usage") -> str:
     """Return the consumption of a role in words; a price that is not known is named so."""
-    if usage.calls and usage.usd is None and not usage.input_tokens + usage.output_tokens:
+    if usage.calls and usage.usd is None and not usage.tokens:
         return f"{usage.calls:,} calls, tokens and price unknown"
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"

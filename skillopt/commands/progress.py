@@ -217,24 +217,22 @@ class ProgressObserver(RunObserver):
 
     def _amounts(self) -> Iterator[str]:
         caps, spent = self._settings, self._spent
-        tokens = spent.input_tokens + spent.output_tokens
         yield f"{self._asked:,}{_of(caps.max_rollouts if caps else None)} rollouts"
         if spent.usd or (caps and caps.max_usd):
             most = f" of ${caps.max_usd:,.2f}" if caps and caps.max_usd else ""
             yield f"${spent.usd or 0.0:,.2f}{most}"
         if spent.usd is None or (caps and caps.max_tokens):
-            yield f"{tokens:,}{_of(caps.max_tokens if caps else None)} tokens"
+            yield f"{spent.tokens:,}{_of(caps.max_tokens if caps else None)} tokens"
 
     def _time_left(self, elapsed: float) -> float | None:
         """Foretell by the cap that is used up most; None without one, or too early."""
         caps, spent = self._settings, self._spent
         if caps is None:
             return None
-        tokens = spent.input_tokens + spent.output_tokens
         pairs = (
             (self._asked, caps.max_rollouts),
             (spent.usd or 0.0, caps.max_usd),
-            (tokens, caps.max_tokens),
+            (spent.tokens, caps.max_tokens),
             (elapsed / _MINUTE, caps.max_minutes),
             (self._done, self._planned),
         )

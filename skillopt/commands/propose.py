@@ -7,13 +7,11 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import acts_of_run, as_json_text, difference_of_run, interruptible, used_lines
+from skillopt.commands.output import as_json_text, interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
-from skillopt.reports.blocks import act_blocks, difference_blocks
-from skillopt.reports.terminal import print_terminal
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
 
@@ -41,10 +39,8 @@ def propose(
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
     made = [found.version] if found.version else []
-    difference, acts = difference_of_run(selection, made), acts_of_run(selection, made)
-    shown = [*difference_blocks(difference or ()), *act_blocks(acts)] if made else []
-    said = "\n".join([*([print_terminal(shown)] if made else []), _text(found)])
-    typer.echo(as_json_text(asdict(found) | {"difference": difference, "acts": acts}) if as_json else said)
+    news, shown = news_of_run(selection, made)
+    typer.echo(as_json_text(asdict(found) | news) if as_json else "\n".join([*shown, _text(found)]))
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
 

@@ -4,17 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given
-from skillopt.execution.metering import expect
+from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, check_cap, earlier_looks
 from skillopt.execution.results import (
     CompareResult,
     EvaluateResult,
     OptimizeResult,
+    Scoring,
     open_session,
-    own_drivers,
-    settings_of,
 )
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
@@ -24,13 +25,14 @@ from skillopt.loop.release_check import Released
 from skillopt.loop.siblings import Sibling
 from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.sandbox.processes import shell_problem
-from skillopt.settings import Settings
+from skillopt.settings import PresetConstants, Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.locks import writer_lock
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite
+from skillopt.verifiers import VERIFIERS
 
-__all__ = ["CallOptions", "compare_skills", "measure_skill", "run_training", "train_skill"]
+__all__ = ["CallOptions", "compare_skills", "measure_skills", "run_training", "train_skill"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,65 @@ class CallOptions:
 
     @property
     def chosen(self) -> Settings:
-        """The settings, with the drivers that are named."""
+        """The settings, with the drivers that are named; those that the call names alone override the others."""
+        settings = {} if self.settings is None else self.settings
+        given = _values(settings) if isinstance(settings, Settings) else settings
+        if not isinstance(given, Mapping):
+            raise UsageError(f"expected Settings, found {given!r}; pass max_usd=5 or settings=Settings(max_usd=5)")
         drivers = {"harness": self.harness, "model": self.model, "judge": self.judge}
         texts = {role: driver for role, driver in drivers.items() if isinstance(driver, str)}
-        return settings_of(self.settings, {**self.named, **texts})
+        known: dict[str, object] = {}
+        constants: dict[str, object] = {}
+        for name, value in {**given, **self.named, **texts}.items():
+            (constants if name in PresetConstants.model_fields else known)[name] = value
+        return make_settings(("arguments", known)).model_copy(update=constants)
 
     @property
     def given(self) -> Given:
-        """The drivers that are objects."""
-        return own_drivers(self.harness, self.model, self.judge, self.verifiers)
+        """The drivers that are objects, checked in plain words."""
+        harness = None if isinstance(self.harness, str) else self.harness
+        model, judge = (None if isinstance(one, str) else one for one in (self.model, self.judge))
+        for role, found, member in (("model", model, "reply"), ("judge", judge, "reply"), ("harness", harness, "run")):
+            if found is not None:
+                _check(role, found, ("identity", "worst_case", member))
+        verifiers = {} if self.verifiers is None else self.verifiers
+        _check_kinds(verifiers)
+        return Given(harness, model, judge, verifiers)
+
+
+def _check_kinds(verifiers: Mapping[str, VerifierFactory]) -> None:
+    if not isinstance(verifiers, Mapping):
+        raise UsageError(f"expected verifiers by their kind, found {shown(verifiers)}; pass {{'my-kind': MyVerifier}}")
+    for kind, factory in verifiers.items():
+        if kind in VERIFIERS:
+            raise UsageError(f"expected a kind of verifier that is not built in, found {kind!r}; choose another name")
+        if not callable(factory):
+            raise UsageError(
+                f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; pass "
+                "its class or a function"
+            )
+
+
+def _check(role: str, found: object, members: tuple[str, ...]) -> None:
+    listed = f"expected as {role} an object with {', '.join(members)}"
+    if isinstance(found, type):
+        raise UsageError(f"{listed}, found the class {found.__name__}; pass an object of it")
+    missing = [name for name in members if not hasattr(found, name)]
+    if missing:
+        raise UsageError(f"{listed}, found {shown(found)} without {', '.join(missing)}; see skillopt.protocols")
+    identity = getattr(found, members[0])
+    if not isinstance(identity, str) or not identity:
+        raise UsageError(
+            f"expected as identity of the {role} a text that names all that can change what it does, found {identity!r}"
+        )
+
+
+def _values(settings: BaseModel) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in settings.model_fields_set:
+        value = getattr(settings, name)
+        found |= _values(value) if isinstance(value, BaseModel) else {name: value}
+    return found
 
 
 def train_skill(
@@ -126,42 +178,29 @@ def run_training(
     )
 
 
-def measure_skill(
-    skill: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
-) -> EvaluateResult:
-    """Measure one text."""
+def measure_skills(
+    named: Sequence[tuple[str, Skill | None]], suite: Suite, split: Split | str, repeats: int, options: CallOptions
+) -> tuple[Scoring, tuple[EvaluateResult, ...]]:
+    """Measure texts on the same tasks; what measured them can compare them, too."""
     with open_session(options.store, options.chosen, suite, options.given) as session:
+        for _, skill in named:
+            if skill is not None:
+                expect(Skill, skill, "read one with load_skill")
+        if split not in list(Split):
+            raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
+        tasks = suite.tasks_to_evaluate(Split(split))
+        if not tasks:
+            raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
+        if repeats < 1:
+            raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
         scoring = session.scoring()
-        (measured,) = scoring.measure([_named("skill", skill)], _tasks(suite, split), _at_least_one(repeats))
-    return measured
+        return scoring, scoring.measure(named, tasks, repeats)
 
 
 def compare_skills(
-    pair: tuple[Skill | None, Skill | None], suite: Suite, split: Split | str, repeats: int, options: CallOptions
+    before: Skill | None, after: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
 ) -> CompareResult:
     """Measure two texts on the same tasks, and test the second against the first."""
-    with open_session(options.store, options.chosen, suite, options.given) as session:
-        scoring = session.scoring()
-        named = [_named("before", pair[0]), _named("after", pair[1])]
-        first, second = scoring.measure(named, _tasks(suite, split), _at_least_one(repeats))
-        verdict = scoring.compare(first, second)
-    return CompareResult(first, second, verdict)
-
-
-def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:
-    return name, None if skill is None else expect(Skill, skill, "read one with load_skill")
-
-
-def _tasks(suite: Suite, split: Split | str) -> Sequence[Task]:
-    if split not in list(Split):
-        raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
-    tasks = suite.tasks_to_evaluate(Split(split))
-    if not tasks:
-        raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
-    return tasks
-
-
-def _at_least_one(repeats: int) -> int:
-    if repeats < 1:
-        raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
-    return repeats
+    named = [("before", before), ("after", after)]
+    scoring, (first, second) = measure_skills(named, suite, split, repeats, options)
+    return CompareResult(first, second, scoring.compare(first, second))

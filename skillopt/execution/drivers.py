@@ -59,7 +59,6 @@ class Given:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     meter: Meter | None = None
     allowance: Meter | None = None
-    reviewer: Model | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,7 @@ def load_drivers(
         settings.sandbox,
         tuple(one.cluster for one in made if one.cluster),
         settings.workers,
-        metered("reviewer", given.reviewer, settings.reviewer) if settings.reviewer else None,
+        metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
     )
 
 

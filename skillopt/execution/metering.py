@@ -148,8 +148,7 @@ class Meter:
 
     def _fits(self, worst: Usage) -> bool:
         total = Usage.total([self.spent, *self._reserved, worst])
-        tokens = total.input_tokens + total.output_tokens
-        return not (0 < self._caps.usd < (total.usd or 0.0) or 0 < self._caps.tokens < tokens)
+        return not (0 < self._caps.usd < (total.usd or 0.0) or 0 < self._caps.tokens < total.tokens)
 
     def _refuse(self, why: str) -> OutOfBudget:
         self.refused = True
@@ -162,11 +161,9 @@ class Meter:
                 f"the cap of ${caps.usd:g} leaves ${caps.usd - (spent.usd or 0.0):.4f}, and the next call could "
                 f"cost ${worst.usd:.4f}; raise max_usd to go on"
             )
-        left = caps.tokens - spent.input_tokens - spent.output_tokens
-        could = worst.input_tokens + worst.output_tokens
         return (
-            f"the cap of {caps.tokens:,} tokens leaves {left:,}, and the next call could take {could:,}; "
-            "raise max_tokens to go on"
+            f"the cap of {caps.tokens:,} tokens leaves {caps.tokens - spent.tokens:,}, and the next call could take "
+            f"{worst.tokens:,}; raise max_tokens to go on"
         )
 
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pydantic import BaseModel
-
-from skillopt.errors import InvalidMeasurementError, SuiteError, UsageError
+from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
-from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
+from skillopt.gate.comparison import Pairs, Tally, Verdict, check_coverage, compare_pairs, tally
 from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
@@ -28,27 +26,22 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.loop.gained import gained_by_run
-from skillopt.protocols import Harness, Model, RolloutRequest, VerifierFactory
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import GateRule, PresetConstants, Settings, make_settings
+from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite, Task
 from skillopt.verifiers import VERIFIERS
 
 __all__ = [
-    "NO_SKILL",
     "CompareResult",
     "EvaluateResult",
     "OptimizeResult",
     "Scoring",
     "open_session",
-    "own_drivers",
-    "settings_of",
 ]
-
-NO_SKILL = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +161,7 @@ class CompareResult:
 class Scoring:
     """Measures skills on the same tasks, outside of any run."""
 
-    def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
-        observer = observer or RunObserver()
+    def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver) -> None:
         self._runner = RecordedRunner(ledger, "", drivers, observer)
         self._settings = settings
 
@@ -192,25 +184,12 @@ class Scoring:
 
     def compare(self, before: EvaluateResult, after: EvaluateResult) -> Verdict:
         """Compare two skills task by task, asking for confidence."""
-        verdict = compare(
-            before.rollouts,
-            after.rollouts,
-            rule=GateRule.PAIRED,
-            metric=self._settings.metric,
-            confidence=self._settings.confidence,
-            coverage=self._settings.coverage,
-        )
-        if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{after.name}: {verdict.reason}")
-        return verdict
+        pairs = Pairs(list(before.rollouts), list(after.rollouts))
+        return compare_pairs(pairs, self._settings, GateRule.PAIRED, after.name)
 
     def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> EvaluateResult:
-        found = tally(own)
-        if found.measured < self._settings.coverage * (found.measured + found.missing):
-            reason = next(rollout.reason for rollout in own if rollout.score is None)
-            message = f"only {found.measured} of {found.measured + found.missing} tasks could be measured: {reason}"
-            raise InvalidMeasurementError(f"{name}: {message}")
-        return EvaluateResult(name, skill.digest if skill else "", found, own)
+        check_coverage(name, own, self._settings.coverage)
+        return EvaluateResult(name, skill.digest if skill else "", tally(own), own)
 
 
 _LOG = logging.getLogger("skillopt")
@@ -264,74 +243,6 @@ def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
             raise SuiteError(f"task {task.id!r}: {error}{own}") from error
         if not hasattr(verifier, "score"):
             raise UsageError(f"expected a verifier of kind {task.verifier.kind!r} with score, found {shown(verifier)}")
-
-
-def own_drivers(
-    harness: Harness | str | None,
-    model: Model | str | None,
-    judge: Model | str | None,
-    verifiers: Mapping[str, VerifierFactory] | None,
-) -> Given:
-    """Take the drivers of a call that are objects, checked in plain words; those that are names are left to be made."""
-    for role, found, members in (("model", model, "reply"), ("judge", judge, "reply"), ("harness", harness, "run")):
-        if found is not None and not isinstance(found, str):
-            _check(role, found, ("identity", "worst_case", members))
-    _check_kinds({} if verifiers is None else verifiers)
-    return Given(
-        None if isinstance(harness, str) else harness,
-        None if isinstance(model, str) else model,
-        None if isinstance(judge, str) else judge,
-        verifiers or {},
-    )
-
-
-def _check_kinds(verifiers: Mapping[str, VerifierFactory]) -> None:
-    if not isinstance(verifiers, Mapping):
-        raise UsageError(f"expected verifiers by their kind, found {shown(verifiers)}; pass {{'my-kind': MyVerifier}}")
-    for kind, factory in verifiers.items():
-        if kind in VERIFIERS:
-            raise UsageError(f"expected a kind of verifier that is not built in, found {kind!r}; choose another name")
-        if not callable(factory):
-            raise UsageError(
-                f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; pass "
-                "its class or a function"
-            )
-
-
-def _check(role: str, found: object, members: tuple[str, ...]) -> None:
-    listed = f"expected as {role} an object with {', '.join(members)}"
-    if isinstance(found, type):
-        raise UsageError(f"{listed}, found the class {found.__name__}; pass an object of it")
-    missing = [name for name in members if not hasattr(found, name)]
-    if missing:
-        raise UsageError(f"{listed}, found {shown(found)} without {', '.join(missing)}; see skillopt.protocols")
-    identity = getattr(found, members[0])
-    if not isinstance(identity, str) or not identity:
-        raise UsageError(
-            f"expected as identity of the {role} a text that names all that can change what it does, found {identity!r}"
-        )
-
-
-def settings_of(
-    settings: Settings | Mapping[str, object] | None, named: Mapping[str, object] | None = None
-) -> Settings:
-    """Put the settings of a call together: those that it names alone override the others."""
-    given = {} if settings is None else _values(settings) if isinstance(settings, Settings) else settings
-    if not isinstance(given, Mapping):
-        raise UsageError(f"expected Settings, found {given!r}; pass max_usd=5 or settings=Settings(max_usd=5)")
-    known: dict[str, object] = {}
-    constants: dict[str, object] = {}
-    for name, value in {**given, **(named or {})}.items():
-        (constants if name in PresetConstants.model_fields else known)[name] = value
-    return make_settings(("arguments", known)).model_copy(update=constants)
-
-
-def _values(settings: BaseModel) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name in settings.model_fields_set:
-        value = getattr(settings, name)
-        found |= _values(value) if isinstance(value, BaseModel) else {name: value}
-    return found
 
 
 def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:

@@ -69,8 +69,12 @@ class MostLikely:
 
     @property
     def words(self) -> str:
-        """The median and its range, once where all look the same."""
-        low, median, high = (f"{one:,.0f}" for one in self.figures)
+        """The median and its range."""
+        return self.written("{:,.0f}".format)
+
+    def written(self, write: Callable[[float], str]) -> str:
+        """Return the median and its range, once where all look the same."""
+        low, median, high = map(write, self.figures)
         return median if low == high else f"{median} ({low} to {high})"
 
 
@@ -88,18 +92,12 @@ class Consumption:
     @property
     def time(self) -> str:
         """The duration in words; empty where it is unknown."""
-        if self.minutes is None:
-            return ""
-        low, median, high = map(_duration, self.minutes.figures)
-        return median if low == high else f"{median} ({low} to {high})"
+        return self.minutes.written(_duration) if self.minutes else ""
 
     @property
     def price(self) -> str:
         """The cost in dollars; empty where no price is known."""
-        if self.usd is None:
-            return ""
-        low, median, high = map(write_dollars, self.usd.figures)
-        return median if low == high else f"{median} ({low} to {high})"
+        return self.usd.written(write_dollars) if self.usd else ""
 
     @property
     def words(self) -> str:

@@ -45,7 +45,6 @@ class JobLimits:
     """What a job may consume; None leaves it to the project's settings."""
 
     max_usd: float | None = None
-    max_tokens: int | None = None
     max_rollouts: int | None = None
     max_minutes: float | None = None
 

@@ -162,6 +162,12 @@ class Pairs:
     before: list[Rollout] = field(default_factory=list)
     after: list[Rollout] = field(default_factory=list)
 
+    @staticmethod
+    def halves(rollouts: Sequence[Rollout]) -> "Pairs":
+        """Pair rollouts of both sides, all of the incumbent's first."""
+        half = len(rollouts) // 2
+        return Pairs(list(rollouts[:half]), list(rollouts[half:]))
+
     @property
     def rollouts(self) -> tuple[Rollout, ...]:
         """All rollouts, the incumbent's first."""
@@ -215,8 +221,11 @@ def compare(
     gain = math.fsum(differences) / len(tasks) if tasks else 0.0
     certainty = 1.0 - _p_value(differences, confidence)
     covered = bool(tasks) and min(len(old), len(new)) >= coverage * len(wanted)
-    outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
-    reason = f"gain in {metric.label} {reason}" if covered else reason
+    outcome = Outcome.INVALID
+    reason = f"only {len(tasks)} of {len(wanted)} tasks could be measured; see the infrastructure errors"
+    if covered:
+        outcome, found = _decide(gain, certainty, rule, confidence)
+        reason = f"gain in {metric.label} {found}"
     shown = outcome is Outcome.ACCEPT and rule is GateRule.PAIRED
     if shown and is_explained(differences, (*before, *after)):
         outcome, reason = Outcome.INCONCLUSIVE, f"{reason}, but {EXPLAINED}"
@@ -330,7 +339,3 @@ def _decide(gain: float, certainty: float, rule: GateRule, confidence: float) ->
     if certainty >= confidence:
         return Outcome.ACCEPT, f"{found}: at least {confidence:.2f} asked for"
     return Outcome.INCONCLUSIVE, f"{found}: below the {confidence:.2f} asked for, so it may be noise"
-
-
-def _uncovered(measured: int, wanted: int) -> tuple[Outcome, str]:
-    return Outcome.INVALID, f"only {measured} of {wanted} tasks could be measured; see the infrastructure errors"

@@ -329,8 +329,7 @@ class Gate:
         new = [at for at, key in enumerate(wanted) if key not in self._increments]
         for at, rollout in zip(new, self._runner.rollouts([requests[at] for at in new]), strict=True):
             self._increments[wanted[at]] = rollout
-        found = [self._increments[key] for key in wanted]
-        return Pairs(found[: len(tasks)], found[len(tasks) :])
+        return Pairs.halves([self._increments[key] for key in wanted])
 
     def _measure(self, skill: Skill, tasks: Sequence[Task], times: int = 1) -> list[tuple[Rollout, ...]]:
         """Run tasks several times in one batch; return the rollouts repeat by repeat."""

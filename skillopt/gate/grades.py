@@ -18,7 +18,6 @@ from skillopt.safety.plurals import count_noun
 __all__ = [
     "GRADE",
     "GRADE_MEANINGS",
-    "UNGRADED",
     "Against",
     "Grade",
     "Grading",
@@ -83,7 +82,7 @@ class Against(StrEnum):
     OLD = "old version"
 
 
-UNGRADED: Final = "unproven: its run ended before it was graded"
+_UNGRADED: Final = "unproven: its run ended before it was graded"
 """Of a draft whose run was interrupted; the run that goes on grades it."""
 
 
@@ -201,7 +200,7 @@ def grade_name(grading: Grading) -> str:
 def grade_words(grading: Grading | None) -> str:
     """Return a grade with gain, 90% interval, probability and number of tasks; None is a draft that was not graded."""
     if grading is None:
-        return UNGRADED
+        return _UNGRADED
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability

@@ -18,7 +18,6 @@ __all__ = [
     "Headline",
     "compared_words",
     "expectation",
-    "headline_of_pairs",
     "headline_of_tallies",
     "headline_of_verdict",
     "headline_of_versions",
@@ -89,7 +88,7 @@ def tally_words(tally: Tally, place: str = "") -> str:
     return f"{passed} {f'{place} ' if place else ''}tasks passed (score {tally.score:.2f})"
 
 
-def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline | None:
+def _headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline | None:
     """Sum up tasks that were measured for both; None for none."""
     if not pairs:
         return None
@@ -105,7 +104,7 @@ def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline 
 
 def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
     """Sum up a comparison; None where no task was measured on both sides."""
-    return headline_of_pairs(verdict.pairs, place)
+    return _headline_of_pairs(verdict.pairs, place)
 
 
 def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headline | None:
@@ -118,7 +117,7 @@ def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headli
         for pair in verdicts[-1].pairs
         if pair.task in begun
     ]
-    return headline_of_pairs(both or verdicts[0].pairs, place)
+    return _headline_of_pairs(both or verdicts[0].pairs, place)
 
 
 def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headline:

@@ -27,7 +27,6 @@ __all__ = [
     "HereTest",
     "MeasuredHarm",
     "can_show_harm",
-    "limit_of_loss",
     "measure_harm",
     "whole_repeats",
 ]
@@ -93,11 +92,6 @@ def can_show_harm(tasks: int, error: float) -> bool:
     return tasks > 1 and 0.5 ** (tasks * (whole_repeats(tasks) + _EXTRA)) <= error
 
 
-def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:
-    """Return what the true gain on new tasks exceeds with a confidence, in [-1, 1]."""
-    return lower_limit(gains, len(gains), 1.0 - confidence)
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredHarm:
     """What was run of both sides, the verdict, and what the true gain on new tasks exceeds by the whole repeats."""
@@ -133,5 +127,6 @@ def measure_harm(
     pass_fail = is_pass_fail([gain for task in gains for gain in task])
     harm = "worse on these tasks" if pass_fail else "more runs of these tasks are worse than better"
     reason = f"{harm}{f', but {EXPLAINED}' if explained else ''}" if shown else "not shown to be worse"
-    limit = limit_of_loss([fmean(task[:whole]) if task else None for task in gains], settings.confidence)
+    means = [fmean(task[:whole]) if task else None for task in gains]
+    limit = lower_limit(means, len(means), 1.0 - settings.confidence)
     return MeasuredHarm(pairs, replace(verdict, outcome=outcome, reason=reason, confidence=test.confidence), limit)

@@ -1,7 +1,7 @@
 """What the loop runs: batches that keep to the caps of a run, and rollouts of train tasks with fresh repeats."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -100,8 +100,11 @@ class CappedRunner:
 
     def _foresee(self, count: int, spent: Usage, over: int) -> None:
         """Stop before a batch that, by the mean so far, would leave too little for the held-out test."""
-        settings = self._settings
-        for name, cap, of in (("max_usd", settings.max_usd, _usd), ("max_tokens", settings.max_tokens, _tokens)):
+        caps: tuple[tuple[str, float | None, Callable[[Usage], float]], ...] = (
+            ("max_usd", self._settings.max_usd, lambda used: used.usd or 0.0),
+            ("max_tokens", self._settings.max_tokens, lambda used: used.tokens),
+        )
+        for name, cap, of in caps:
             more = count * of(spent) / over if over else 0.0
             kept = self._held_out * of(self._targets) / self._measured if self._measured else 0.0
             used = of(self._targets) + of(self._optimizers)
@@ -111,14 +114,6 @@ class CappedRunner:
                     f"{used:.6g} of {name} {cap:g} are used{reserved}, and the next batch needs about {more:.6g}; "
                     "raise the cap to continue"
                 )
-
-
-def _usd(usage: Usage) -> float:
-    return usage.usd or 0.0
-
-
-def _tokens(usage: Usage) -> float:
-    return usage.input_tokens + usage.output_tokens
 
 
 _WATCHED: Final = 24

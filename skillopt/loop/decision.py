@@ -30,10 +30,8 @@ from skillopt.skills.edits import Change
 
 __all__ = [
     "accept",
-    "expected_gain",
     "gate_is_due",
     "grade_draft",
-    "held_back",
     "measure_baseline",
     "name_failing_tasks",
     "run_gate",
@@ -83,7 +81,7 @@ def run_gate(
     if candidate is None:
         held = run.draft.marked(run.settings, run.flagged, run.again)
         candidate, changes = run.draft.without(held)
-    problem = held_back(run, held, candidate)
+    problem = _held_back(run, held, candidate)
     if problem:
         yield StepFailed(step, "gate", problem)
         if not changes:
@@ -118,7 +116,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
     run.draft.set(held)
 
 
-def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
+def _held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
     """Return what a person must look at before it becomes a version, empty for nothing."""
     text = run.draft.skill.text if held else candidate.text
     marks = find_held(run.draft.incumbent.text, text, run.settings, run.flagged, run.again)
@@ -162,8 +160,8 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
         if run.units < INCREMENT_TASKS:
             return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
-        return run.gate.decide_increment(place, run.draft.incumbent, candidate, expected_gain(run))
-    return run.gate.decide(place, run.draft.incumbent, candidate, rounds, expected_gain(run))
+        return run.gate.decide_increment(place, run.draft.incumbent, candidate, _expected_gain(run))
+    return run.gate.decide(place, run.draft.incumbent, candidate, rounds, _expected_gain(run))
 
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
@@ -176,7 +174,7 @@ def _waits(run: TrainingRun, outcome: Outcome) -> bool:
     return outcome is Outcome.INCONCLUSIVE or not run.versions or run.policy.epochs.pooled or not run.policy.idle
 
 
-def expected_gain(run: TrainingRun) -> Prior:
+def _expected_gain(run: TrainingRun) -> Prior:
     """Return what the train tasks let expect of the draft on others."""
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
@@ -221,7 +219,7 @@ def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple
         return "", Outcome.INCONCLUSIVE
     held = run.draft.marked(run.settings, run.flagged, run.again)
     if held:
-        return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
+        return _held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
     try:
         fall = yield from run.siblings.check(run.step, run.draft.skill)
     except (BudgetReached, InvalidMeasurementError) as error:
@@ -240,7 +238,7 @@ def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
 
 def _grade(run: TrainingRun) -> Grading:
     """Grade by fresh repeats as far as the caps allow, else by what is known."""
-    sides, prior = (run.draft.incumbent, run.draft.skill), expected_gain(run)
+    sides, prior = (run.draft.incumbent, run.draft.skill), _expected_gain(run)
     crossed = parts_of_folds(run) if run.folded else {}
     cost = 2 * len(run.val) + len(crossed)
     left = max(0, run.runner.left - run.siblings.kept)

@@ -311,8 +311,20 @@ class GateDecided(Event):
         return f"gate ({what}): {words}; {flips}{targets}: {self.outcome}{reason}"
 
 
+class _Changed:
+    """A text of the skill that holds edits."""
+
+    __slots__ = ()
+    changes: tuple[Change, ...]
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """List the edits that it holds."""
+        return tuple(change.edit for change in self.changes)
+
+
 @dataclass(frozen=True, slots=True)
-class VersionAccepted(Event):
+class VersionAccepted(Event, _Changed):
     """A candidate became the incumbent: its whole SKILL.md, rollouts so far, what was found of protected siblings."""
 
     number: int
@@ -327,11 +339,6 @@ class VersionAccepted(Event):
     siblings: tuple[str, ...] = ()
 
     @property
-    def edits(self) -> tuple[Edit, ...]:
-        """List the edits that it holds."""
-        return tuple(change.edit for change in self.changes)
-
-    @property
     def grade(self) -> Grade | None:
         """Give its grade, None where none was given."""
         return None if self.grading is None else self.grading.grade
@@ -342,7 +349,7 @@ class VersionAccepted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DraftChanged(Event):
+class DraftChanged(Event, _Changed):
     """The draft is another text: `text` is its whole SKILL.md, `changes` its edits; none, and it is the incumbent.
 
     Whatever ends the run, the newest of these is what is published.
@@ -351,11 +358,6 @@ class DraftChanged(Event):
     step: int
     text: str = field(repr=False)
     changes: tuple[Change, ...] = field(repr=False)
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """List the edits that it holds."""
-        return tuple(change.edit for change in self.changes)
 
     @property
     def grade(self) -> None:
@@ -369,7 +371,7 @@ class DraftChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DraftGraded(Event):
+class DraftGraded(Event, _Changed):
     """What waits at the end of a run, by whatever it ended, was graded against the incumbent.
 
     `text` is the draft's whole SKILL.md, `incumbent` the digest of what it was compared with.
@@ -380,11 +382,6 @@ class DraftGraded(Event):
     grading: Grading
     incumbent: str
     rollouts: int
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """List the edits that it holds."""
-        return tuple(change.edit for change in self.changes)
 
     @property
     def grade(self) -> Grade:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
-from skillopt.gate.comparison import check_coverage, tally
+from skillopt.gate.comparison import Pairs, check_coverage, tally
 from skillopt.loop.consultation import Stage, consult
 from skillopt.loop.course import Answerer, finish
 from skillopt.loop.decision import run_gate
@@ -42,11 +42,8 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
 def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], repeat: int) -> str:
     """Run both skills on the same train tasks and put the outcome in words."""
     requests = [RolloutRequest(skill, task, repeat) for skill in (before, after) for task in sample]
-    rollouts = runner.rollouts(requests)
-    lines = [
-        _line(task, old, new)
-        for task, old, new in zip(sample, rollouts[: len(sample)], rollouts[len(sample) :], strict=True)
-    ]
+    pairs = Pairs.halves(runner.rollouts(requests))
+    lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
     return fence("comparison", "\n".join(sorted(line for line in lines if line)))
 
 

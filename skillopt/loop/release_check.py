@@ -67,8 +67,7 @@ def check_release(
         yield ReleaseCheckWithheld(f"{reason} split", look)
         return
     requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
-    rollouts = runner.rollouts(requests)
-    pairs = Pairs(list(rollouts[: len(tasks)]), list(rollouts[len(tasks) :]))
+    pairs = Pairs.halves(runner.rollouts(requests))
     joined = targets.join(pairs)
     verdict = targets.guard(compare_pairs(joined, asked, GateRule.PAIRED, "held-out test"), pairs)
     yield HeldOutTestMeasured(tally(joined.before), tally(joined.after), verdict, released.skill.digest, look)

@@ -122,8 +122,7 @@ class SiblingGuard:
         def run(tasks: Sequence[Task], look: int) -> Pairs:
             repeat = Stream.SIBLINGS.repeat(look)
             requests = [RolloutRequest(sibling.skill, task, repeat, beside=side) for side in sides for task in tasks]
-            rollouts = list(self._runner.rollouts(requests))
-            return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+            return Pairs.halves(self._runner.rollouts(requests))
 
         error = error_for_each(len(self.protected), self._settings.confidence)
         found = measure_harm(order, self._settings, run, error, f"sibling {sibling.name}")

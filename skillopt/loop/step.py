@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from skillopt.gate.comparison import tally
-from skillopt.loop.ablation import LeaveOut, PatchTest, ablate, run_patch_test
+from skillopt.loop.ablation import PatchTest, ablate, run_patch_test
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TrainMeasured
@@ -150,7 +150,8 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
         else:
             policy.dropped += [] if test.broke else [test.line]
             about = frozenset[str]().union(*({} if test.broke else test.line.targets).values())
-            memory.tried(test.line.edit, test.reason, _effect(test), about)
+            effect = render_effect(*test.failing) if test.failing else ""
+            memory.tried(test.line.edit, test.reason, effect, about)
 
 
 def _inherit(lines: Sequence[Line]) -> None:
@@ -160,11 +161,6 @@ def _inherit(lines: Sequence[Line]) -> None:
         for old in lines[:at] if line.edit.anchor in replaced else ():
             if line.edit.anchor.strip() in old.edit.content:
                 line.targets = {**old.targets, **line.targets}
-
-
-def _effect(test: LeaveOut) -> str:
-    """Show a task that fails with an edit and without it; empty where none is known."""
-    return render_effect(*test.failing) if test.failing else ""
 
 
 def _effect_of_patch(line: Line, before: Mapping[str, Seen], after: Mapping[str, Seen]) -> str:

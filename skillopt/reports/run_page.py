@@ -107,7 +107,7 @@ def _rollout(shown: PageRollout, *, all_splits: bool) -> Details:
     if rollout.score is not None:
         facts.append("passed" if rollout.score.passed else f"not passed, score {rollout.score.value:.2f}")
     feedback, files = rollout.score.feedback if rollout.score else "", rollout.trajectory.files_changed
-    tokens = rollout.usage.input_tokens + rollout.usage.output_tokens
+    tokens = rollout.usage.tokens
     return Details(
         f"{cited(rollout.task_id)} {', '.join(facts)}",
         [

@@ -154,12 +154,11 @@ def _gate(gate: GateView, metric: str) -> str:
 def _spend(view: RunView) -> Iterator[tuple[str, str]]:
     for number, (role, usage) in enumerate(view.spend.items()):
         price = "price unknown" if usage.usd is None else f"${usage.usd:,.2f}"
-        tokens = usage.input_tokens + usage.output_tokens
-        yield "" if number else "spent", f"{role}: {usage.calls:,} calls, {tokens:,} tokens, {price}"
+        yield "" if number else "spent", f"{role}: {usage.calls:,} calls, {usage.tokens:,} tokens, {price}"
     spent = Usage.total(view.spend.values())
     used = {
         "rollouts": max(view.rollouts.asked or 0, view.rollouts.paid),
-        "tokens": spent.input_tokens + spent.output_tokens,
+        "tokens": spent.tokens,
         "usd": spent.usd or 0.0,
     }
     for name, cap in view.limits.items():

@@ -14,7 +14,8 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs, tally, task_gains
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
-from skillopt.gate.here import MOST_REPEATS, can_show_harm, limit_of_loss, measure_harm
+from skillopt.gate.here import MOST_REPEATS, can_show_harm, measure_harm
+from skillopt.gate.mean_bet import lower_limit
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
@@ -122,9 +123,9 @@ class ChangeGate:
         gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
         verdict = gate.decide("gate", self._before, self._after)
         pairs = gate.measured(self._before, self._after)
-        order = list({rollout.task_id: None for rollout in pairs.before})
-        gains = task_gains(pairs.before, pairs.after, self._settings.metric)
-        return pairs, verdict, limit_of_loss([gains.get(task) for task in order], self._settings.confidence)
+        found = task_gains(pairs.before, pairs.after, self._settings.metric)
+        gains = [found.get(task) for task in dict.fromkeys(rollout.task_id for rollout in pairs.before)]
+        return pairs, verdict, lower_limit(gains, len(gains), 1.0 - self._settings.confidence)
 
     def _harm(self, first: int) -> tuple[Pairs, Verdict, float]:
         """Ask whether the new text is worse, repeat by repeat."""
@@ -139,8 +140,7 @@ class ChangeGate:
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
-        rollouts = list(self._runner.rollouts(requests))
-        return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        return Pairs.halves(self._runner.rollouts(requests))
 
     def _release(self, repeat: int) -> Generator[Event, None, None]:
         """Compare on `test`, once and all of it."""
@@ -172,7 +172,7 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
             return resolvable_gain(count, settings) is not None
         if not demand.margin:
             return can_show_harm(count, 1.0 - settings.confidence)
-        return -limit_of_loss([0.0] * count, settings.confidence) <= demand.margin
+        return -lower_limit([0.0] * count, count, 1.0 - settings.confidence) <= demand.margin
 
     if tasks and enough(tasks):
         return ""

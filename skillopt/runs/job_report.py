@@ -161,12 +161,11 @@ def _progress_line(found: Job) -> str:
     parts = [f"{noted.done:,} of {noted.total:,} {noted.kind}"] if noted.kind else []
     if noted.asked != noted.total or noted.kind != "rollouts":
         parts.append(f"{noted.asked:,}{_of(limits, 'max_rollouts')} rollouts in all")
-    tokens = noted.spent.input_tokens + noted.spent.output_tokens
     if noted.spent.usd is not None:
         most = limits.get("max_usd")
         parts.append(f"{write_dollars(noted.spent.usd)}{f' of {write_dollars(most)}' if most else ''}")
     if noted.spent.usd is None or limits.get("max_tokens"):
-        parts.append(f"{tokens:,}{_of(limits, 'max_tokens')} tokens")
+        parts.append(f"{noted.spent.tokens:,}{_of(limits, 'max_tokens')} tokens")
     parts.append(f"{_duration(found)}{_of(limits, 'max_minutes')}{' min' if limits.get('max_minutes') else ''}")
     return ", ".join(filter(None, (*parts, noted.place)))
 

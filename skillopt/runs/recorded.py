@@ -11,11 +11,10 @@ from typing import Final, Literal, get_args
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.recording import recorded_events, scored_by
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.loop.events import GateDecided, decode_event
-from skillopt.loop.siblings import without_siblings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import Skill, SkillDocument
@@ -236,10 +235,8 @@ def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite:
     """Return the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
     start = decode_skill(run.skill, run.start)
     compared = {start.with_document(SkillDocument(gate.text)).digest for gate in gates if gate.text}
-    _, target, _, *rest = without_siblings(json.loads(run.config))
-    # The last part of a proposal's configuration names its edits.
-    identity = target + (f" judge={rest[0]}" if len(rest) > (run.kind != "training") else "")
-    looked = {row.task for row in ledger.run_results(run.id, sorted(compared), identity) if row.skill in compared}
+    rows = ledger.run_results(run.id, sorted(compared), scored_by(run))
+    looked = {row.task for row in rows if row.skill in compared}
     today = {task.id for task in suite.tasks(Split.VAL)}
     return len(today & looked) / len(today) if today else 1.0
 

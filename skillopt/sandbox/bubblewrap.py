@@ -82,10 +82,9 @@ class Sandbox:
     def __init__(self, choice: SandboxChoice) -> None:
         self.active = choice != "none" and not _trouble()
         if choice == "bwrap" and not self.active:
-            kind = FailureKind.MISSING_PROGRAM
-            raise ProviderError(
-                kind,
-                f"{kind}: expected a working bubblewrap for sandbox=bwrap, found that {_trouble()}; install the "
+            raise ProviderError.of(
+                FailureKind.MISSING_PROGRAM,
+                f"expected a working bubblewrap for sandbox=bwrap, found that {_trouble()}; install the "
                 "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
 

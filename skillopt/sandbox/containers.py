@@ -143,8 +143,8 @@ def changed_in_container(workspace: str) -> list[str]:
 
 def _engine() -> str:
     if not find_engine():
-        kind = FailureKind.MISSING_PROGRAM
-        raise ProviderError(kind, f"{kind}: expected docker or podman that answers, found none; {engine_trouble()}")
+        problem = f"expected docker or podman that answers, found none; {engine_trouble()}"
+        raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)
     return find_engine()
 
 
@@ -152,10 +152,8 @@ def _expect(arguments: Sequence[str], what: str, seconds: float = _SECONDS) -> P
     ended = _called(_engine(), arguments, seconds)
     if ended.status != 0:
         said = "it took too long" if ended.timed_out else ended.stderr.strip()[-300:]
-        kind = FailureKind.CRASHED
-        raise ProviderError(
-            kind, f"{kind}: {_engine()} could not {what}: {said}; correct the task's Dockerfile or the engine"
-        )
+        problem = f"{_engine()} could not {what}: {said}; correct the task's Dockerfile or the engine"
+        raise ProviderError.of(FailureKind.CRASHED, problem)
     return ended
 
 

@@ -92,8 +92,8 @@ def _run(argv: Sequence[str], home: str = "") -> ProcessResult:
 def _expect(ended: ProcessResult, what: str) -> None:
     if ended.status != 0:
         said = f"over {_SECONDS:g} s" if ended.timed_out else " ".join((ended.stderr or ended.stdout).split())[-400:]
-        kind = FailureKind.MISSING_PROGRAM
-        raise ProviderError(kind, f"{kind}: could not {what}: {said}; install them by hand, or use a container")
+        problem = f"could not {what}: {said}; install them by hand, or use a container"
+        raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)
 
 
 @lru_cache(maxsize=16)

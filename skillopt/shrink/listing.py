@@ -134,10 +134,7 @@ def _entry(client: ListingClient, skill: ListedSkill, text: str) -> int:
     if client.whole:
         return cell_len(f"- {skill.name}: {text}" if text else f"- {skill.name}") + 1
     said = f" {text}" if text else ""
-    return _tokens(len(f"- {skill.name}:{said} (file: {skill.path})\n".encode()))
-
-
-def _tokens(size: int) -> int:
+    size = len(f"- {skill.name}:{said} (file: {skill.path})\n".encode())
     return -(-size // _CHARACTERS_OF_A_TOKEN)
 
 

@@ -25,6 +25,7 @@ from skillopt.storage.notes import mark_reported
 
 __all__ = ["ShrinkForecast", "Shrunk", "forecast_shrink", "shrink_skill"]
 
+_PROPOSER: Final = "ablation"
 _LEAST: Final = 5
 """Rollouts of a task where no unit is needed: start, search, and both texts of the verdict."""
 
@@ -77,12 +78,8 @@ class Shrunk:
 
 def forecast_shrink(selection: Selection, *, start: Start = "auto") -> ShrinkForecast:
     """Say what shrinking a skill can show and takes; runs nothing, and refuses what could not be shrunk."""
-    plan = _plan(selection, None, optimizer=False)
+    plan = make_plan(selection, proposer=_PROPOSER)
     return _forecast(plan, incumbent_of(plan.target, plan.repository, start))
-
-
-def _plan(selection: Selection, allowance: Meter | None, *, optimizer: bool) -> RunPlan:
-    return make_plan(selection, proposer="" if optimizer else "ablation", allowance=allowance)
 
 
 def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
@@ -105,7 +102,8 @@ def shrink_skill(
     allowance: Meter | None = None,
 ) -> Shrunk:
     """Shrink a skill, or go on with that; what loses nothing is a version, anything else that is shorter the draft."""
-    plan, observer = _plan(selection, allowance, optimizer=how.rewrite), observer or RunObserver()
+    plan = make_plan(selection, proposer="" if how.rewrite else _PROPOSER, allowance=allowance)
+    observer = observer or RunObserver()
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         skill = incumbent_of(plan.target, plan.repository, start)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.errors import EditError, UsageError
+from skillopt.errors import EditError, ProviderError, ReplyError, UsageError
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
 from skillopt.gate.grades import Against, Grade, Grading, grade_words
 from skillopt.gate.mean_bet import gain_limits
@@ -18,17 +18,19 @@ from skillopt.gate.non_inferior import LOSS_ERROR, WIDEST_MARGIN, Look, Loss, ju
 from skillopt.gate.targets import TargetGroups
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
-from skillopt.loop.course import Answerer, go
+from skillopt.loop.course import Answerer, Course, ask, go
 from skillopt.loop.draft import find_held
+from skillopt.loop.edit_checks import check_edits
 from skillopt.loop.evidence import TrainEvidence
+from skillopt.prompts.shortening import SHORTER_SCHEMA, ask_shorter, read_shorter
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.settings import GateRule, Settings
-from skillopt.shrink.rewriting import rewrite_section, sections_to_rewrite
-from skillopt.shrink.search import Search, confirm, find_needed, measure_start
+from skillopt.shrink.search import Search, confirm, fails_under, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
-from skillopt.skills.document import Skill, estimate_tokens
-from skillopt.skills.edits import Change, Edit, apply_edits
+from skillopt.skills.addresses import own_text
+from skillopt.skills.document import Section, Skill, estimate_tokens
+from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["SHRINK", "UNEXERCISED", "Shortening", "Shrinking", "expect_shrinkable", "shrink", "shrink_tasks"]
@@ -41,6 +43,11 @@ UNEXERCISED: Final = "unexercised: no task can tell whether it is needed"
 
 _GONE: Final = "no task fails without it"
 """Reason of a unit that goes."""
+
+_LEAST_TOKENS: Final = 40
+"""Tokens of a section's own text from which a model is asked for a shorter one."""
+
+_REASON: Final = "The section in fewer words; each task that needs it passes with them."
 
 _AT_A_TIME: Final = 3
 """Tasks that search side by side: more of them find the same units again and again."""
@@ -201,8 +208,8 @@ class Shrinking:
         """Ask for sections of the short text in fewer words."""
         short, _ = self._short()
         courses = [
-            rewrite_section(self.search, short, one, self.settings, self._rewritten)
-            for one in sections_to_rewrite(self.search, short)
+            _rewrite_section(self.search, short, one, self.settings, self._rewritten)
+            for one in _sections_to_rewrite(self.search, short)
         ]
         yield from go(courses, self.answers)
 
@@ -276,8 +283,7 @@ class Shrinking:
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
         requests = [RolloutRequest(one, task, repeat) for one in (self.skill, short) for task, repeat in wanted]
-        found = self.runner.rollouts(requests)
-        pairs = Pairs(list(found[: len(wanted)]), list(found[len(wanted) :]))
+        pairs = Pairs.halves(self.runner.rollouts(requests))
         verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
         loss = judge_loss(self._gains(pairs), look)
         loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
@@ -326,3 +332,51 @@ class Shrinking:
             yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         return f"{old} → {new} tokens: {verdict.reason}{held}", int(accepted and not marks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """A section of the short text, and the tasks that need some of it."""
+
+    section: Section
+    text: str
+    tasks: tuple[str, ...]
+
+
+def _sections_to_rewrite(search: Search, short: Skill) -> tuple[_Rewriting, ...]:
+    """List the sections of a short text that tasks need and that are long enough to be said in fewer words."""
+    found = list[_Rewriting]()
+    for section in short.document.sections:
+        start, end = own_text(short.document, section)
+        text = short.document.text[start:end].strip("\n")
+        needed = (names for unit, names in search.needed.items() if unit.text in text)
+        tasks = tuple(dict.fromkeys(name for names in needed for name in names))
+        if tasks and estimate_tokens(text) >= _LEAST_TOKENS:
+            found.append(_Rewriting(section, text, tasks))
+    return tuple(found)
+
+
+def _rewrite_section(
+    search: Search, short: Skill, one: _Rewriting, settings: Settings, taken: list[Edit]
+) -> Course[None]:
+    """Ask for a shorter text of a section, and take it if each task that needs the section passes with it."""
+    try:
+        (reply,) = yield from ask([ask_shorter(one.text)], SHORTER_SCHEMA)
+        content = read_shorter(reply.text)
+    except (ProviderError, ReplyError) as error:
+        yield events.StepFailed(1, "rewriting", f"section {one.section.title!r}: {error}")
+        return
+    if not content.strip() or estimate_tokens(content) >= estimate_tokens(one.text):
+        return
+    edit = Edit(f"w{one.section.line}", Op.REWRITE, "", one.section.title, content, _REASON, one.tasks)
+    sound, refused = check_edits(short.document, [edit], settings.allow)
+    if refused:
+        yield events.EditRefused(1, edit, refused[0][1])
+        return
+    candidate = short.with_document(apply_edits(short.document, [sound[0].edit]).document)
+    for name in one.tasks:
+        if (yield from fails_under(search, candidate, name)):
+            yield events.EditScreened(1, edit, len(one.tasks), 0, 0, False, f"task {name} fails with it")  # noqa: FBT003 - it is `kept`
+            return
+    taken.append(edit)
+    yield events.EditScreened(1, edit, len(one.tasks), 0, 0, True, "its tasks pass with fewer words")  # noqa: FBT003 - it is `kept`

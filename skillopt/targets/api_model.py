@@ -78,25 +78,23 @@ def api_failure(error: Exception) -> ProviderError:
         code, words = _words(error)
         kind = failure_kind_of_status(status, shorten_reason(f"{code}: {words}"))
         headers = getattr(getattr(error, "response", None), "headers", {})
-        said = f"{kind}: HTTP {status}: {shorten_reason(words)}"
-        return ProviderError(kind, said, retry_after_seconds(headers))
+        return ProviderError.of(kind, f"HTTP {status}: {shorten_reason(words)}", retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
     details = ": ".join(filter(None, (_address(error), shorten_reason(str(error.__cause__ or "")))))
     cause = f" ({details})" if details else ""
     kind = named or failure_kind_of_words(str(error))
-    return ProviderError(kind, f"{kind}: {shorten_reason(str(error))}{cause}")
+    return ProviderError.of(kind, f"{shorten_reason(str(error))}{cause}")
 
 
 def malformed_reply(what: str, found: str) -> ProviderError:
     """Make the failure of an answer that is not what the API promises."""
-    kind = FailureKind.MALFORMED
-    return ProviderError(kind, f"{kind}: expected {what}, found {shorten_reason(found)[:200]!r}")
+    return ProviderError.of(FailureKind.MALFORMED, f"expected {what}, found {shorten_reason(found)[:200]!r}")
 
 
 def empty_reply() -> ProviderError:
     """Make the failure of an answer without text."""
-    return ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
+    return ProviderError.of(FailureKind.EMPTY, "the model answered nothing")
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:

@@ -148,18 +148,14 @@ def find_program(name: str, chosen: str | None) -> str:
     found = shutil.which(chosen or name)
     foreign = next(filter(None, map(shutil.which, (f"{name}.cmd", f"{name}.exe"))), None)
     if found is None and chosen is None and foreign is not None:
-        kind = FailureKind.MISSING_PROGRAM
-        raise ProviderError(
-            kind,
-            f"{kind}: expected the program {name!r} on the PATH, found only {foreign!r}, which is for Windows; "
+        raise ProviderError.of(
+            FailureKind.MISSING_PROGRAM,
+            f"expected the program {name!r} on the PATH, found only {foreign!r}, which is for Windows; "
             "install it inside this system (in WSL, not beside it)",
         )
     if found is None:
-        raise ProviderError(
-            FailureKind.MISSING_PROGRAM,
-            f"{FailureKind.MISSING_PROGRAM}: expected the program {chosen or name!r} on the PATH, found none; "
-            "install it, or correct its path",
-        )
+        problem = f"expected the program {chosen or name!r} on the PATH, found none; install it, or correct its path"
+        raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)
     return found
 
 
@@ -170,20 +166,17 @@ def program_version(program: str, least: str = "0") -> str:
         try:
             result = run_process([program, "--version"], home.path, home.environment(), _VERSION_SECONDS)
         except InfrastructureError as error:
-            raise ProviderError(FailureKind.MISSING_PROGRAM, f"{FailureKind.MISSING_PROGRAM}: {error}") from error
+            raise ProviderError.of(FailureKind.MISSING_PROGRAM, str(error)) from error
     words = [word for word in result.stdout.split() if word[:1].isdigit()]
     if result.status != 0 or not words:
-        raise ProviderError(
+        raise ProviderError.of(
             FailureKind.CRASHED,
-            f"{FailureKind.CRASHED}: expected {program!r} to tell its version, found status {result.status}: "
+            f"expected {program!r} to tell its version, found status {result.status}: "
             f"{(result.stderr or result.stdout).strip()[:200]!r}; reinstall it",
         )
     if _numbers(words[0]) < _numbers(least):
-        raise ProviderError(
-            FailureKind.MISSING_PROGRAM,
-            f"{FailureKind.MISSING_PROGRAM}: expected {program!r} in version {least} or newer, found {words[0]}; "
-            "update it",
-        )
+        problem = f"expected {program!r} in version {least} or newer, found {words[0]}; update it"
+        raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)
     return words[0]
 
 

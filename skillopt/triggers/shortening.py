@@ -151,9 +151,8 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int
     first = Stream.SHRINK.repeat(look * training.repeats)
     sides = [requests_of(one, training.held_out, range(first, first + training.repeats)) for one in (start, short)]
     training.told(f"{len(training.held_out)} held-out requests, with the description before and the shorter one")
-    found = list(training.runner.rollouts([*sides[0], *sides[1]]))
-    check_coverage("held-out requests", found, training.settings.coverage)
-    pairs = Pairs(found[: len(sides[0])], found[len(sides[0]) :])
+    pairs = Pairs.halves(training.runner.rollouts([*sides[0], *sides[1]]))
+    check_coverage("held-out requests", pairs.rollouts, training.settings.coverage)
     seen = count_held_out(start.name, training.held_out, pairs)
     verdict = compare_pairs(pairs, training.settings, GateRule.STRICT, "held-out requests")
     before, after, worse = seen.recall_before, seen.recall_after, why_worse(seen)

@@ -135,10 +135,8 @@ class _Panel:
         if misled and self._is_sound():
             self.misled = "its judge says yes to everything"
             return
-        kind, found = FailureKind.MALFORMED, len(self.readings)
-        raise ProviderError(
-            kind, f"{kind}: {found} of {self._asked} readings of the judge can be read: {self._problem}"
-        )
+        problem = f"{len(self.readings)} of {self._asked} readings of the judge can be read: {self._problem}"
+        raise ProviderError.of(FailureKind.MALFORMED, problem)
 
     def met(self) -> list[bool]:
         """Say of each criterion whether enough readings find it met."""

@@ -30,7 +30,7 @@ def test_a_prompt_is_whole_with_and_without_arguments(name: str) -> None:
     offer = next(offer for offer in PROMPTS if offer.name == name)
 
     assert "{{" not in text(name)
-    filled = text(name, **{argument: "rows" for argument, _, _ in offer.arguments})
+    filled = text(name, **{argument.name: "rows" for argument in offer.arguments or ()})
     assert "{{" not in filled
     assert "`rows`" in filled
 

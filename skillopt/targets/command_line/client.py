@@ -93,10 +93,9 @@ class CommandLineHarness(Client):
         """Write the files of its home, and return its command line."""
         passes = any("{prompt}" in word for word in self.table.command)
         if passes and len(prompt.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
-            raise ProviderError(
+            raise ProviderError.of(
                 FailureKind.TOO_LARGE,
-                f"{FailureKind.TOO_LARGE}: the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by "
-                "{prompt_file} or standard input",
+                f"the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by {{prompt_file}} or standard input",
             )
         file = Path(home.path, "task.txt")
         values = {
