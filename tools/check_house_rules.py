@@ -27,32 +27,32 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 61_513,  # to reach: 51,000
-    "tests": 42_312,  # to reach: 36,000
+    "skillopt mcp_server": 60_970,  # to reach: 51,000
+    "tests": 42_303,  # to reach: 36,000
     "benchmarks tools": 13_818,  # published benchmarks included
     "benchmarks/published": 2_505,
-    "skillopt/commands": 7_073,  # to reach: 6,200
-    "skillopt/loop": 4_452,  # to reach: 3,200
-    "skillopt/gate": 2_180,  # to reach: 1,600
+    "skillopt/commands": 7_030,  # to reach: 6,200
+    "skillopt/loop": 4_433,  # to reach: 3,200
+    "skillopt/gate": 2_177,  # to reach: 1,600
     "skillopt/prompts": 1_649,
     "skillopt/skills": 2_313,  # to reach: 2,000
     "skillopt/safety": 2_328,  # to reach: 1,700
-    "skillopt/suites": 3_798,  # to reach: 3,000
-    "skillopt/verifiers": 2_203,  # to reach: 2,100
-    "skillopt/targets": 3_486,
-    "skillopt/sandbox": 1_898,
-    "skillopt/execution": 2_958,  # to reach: 2,300
-    "skillopt/storage": 1_380,
+    "skillopt/suites": 3_676,  # to reach: 3,000
+    "skillopt/verifiers": 2_156,  # to reach: 2,100
+    "skillopt/targets": 3_474,
+    "skillopt/sandbox": 1_895,
+    "skillopt/execution": 2_904,  # to reach: 2,300
+    "skillopt/storage": 1_369,
     "skillopt/versions": 2_517,  # to reach: 2,100
-    "skillopt/runs": 2_795,  # to reach: 1,700
-    "skillopt/reports": 3_358,  # to reach: 3,000
-    "skillopt/review": 1_370,  # to reach: 1,300
-    "skillopt/nightly": 3_797,
-    "skillopt/triggers": 1_777,  # to reach: 1,400
-    "skillopt/harvest": 2_266,
-    "skillopt/audit": 476,
-    "skillopt/forecast": 795,  # to reach: 700
-    "mcp_server": 2_096,
+    "skillopt/runs": 2_791,  # to reach: 1,700
+    "skillopt/reports": 3_357,  # to reach: 3,000
+    "skillopt/review": 1_216,  # to reach: 1,300
+    "skillopt/nightly": 3_783,
+    "skillopt/triggers": 1_768,  # to reach: 1,400
+    "skillopt/harvest": 2_078,
+    "skillopt/audit": 451,
+    "skillopt/forecast": 785,  # to reach: 700
+    "mcp_server": 2_049,
 }
 """Most lines of `*.py` below the folders: the budget, or the size today, which only falls, where that is larger."""
 _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
