@@ -27,7 +27,7 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 60_970,  # to reach: 51,000
+    "skillopt mcp_server": 60_972,  # to reach: 51,000
     "tests": 42_303,  # to reach: 36,000
     "benchmarks tools": 13_818,  # published benchmarks included
     "benchmarks/published": 2_505,
@@ -45,7 +45,7 @@ _BUDGETS = {
     "skillopt/storage": 1_369,
     "skillopt/versions": 2_517,  # to reach: 2,100
     "skillopt/runs": 2_791,  # to reach: 1,700
-    "skillopt/reports": 3_357,  # to reach: 3,000
+    "skillopt/reports": 3_359,  # to reach: 3,000
     "skillopt/review": 1_216,  # to reach: 1,300
     "skillopt/nightly": 3_783,
     "skillopt/triggers": 1_768,  # to reach: 1,400

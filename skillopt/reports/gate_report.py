@@ -1,5 +1,6 @@
 """The result of `skillopt gate`: one list of blocks for summary and terminal, annotations and JUnit XML beside it."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
@@ -67,13 +68,14 @@ _PROPERTY: Final = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
 def render_gate_summary(report: GateReport) -> str:
     """Render a report as Markdown; one that would be too long for a comment loses details of its last skills."""
     shown = list(map(_details, report.changes))
-    for kept in range(len(shown), -1, -1):
+
+    def written(kept: int) -> str:
         left = len(shown) - kept
         rest = f"{left} more skills are not shown in detail; see the log of the job." if left else ""
-        text = print_markdown([*_head(report), *(block for one in shown[:kept] for block in one), *paragraphs(rest)])
-        if len(text.encode()) <= MOST_BYTES:
-            break
-    return text
+        return print_markdown([*_head(report), *(block for one in shown[:kept] for block in one), *paragraphs(rest)])
+
+    fitting = bisect_right(range(len(shown) + 1), MOST_BYTES, key=lambda kept: len(written(kept).encode()))
+    return written(max(0, fitting - 1))
 
 
 def render_gate_text(report: GateReport) -> str:
