@@ -15,7 +15,7 @@ from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ANNA = ("-c", "user.name=Anna", "-c", "user.email=anna@teams.example")
 NIGHTS = 20
