@@ -233,6 +233,10 @@ class _Tools:
 
     async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`."""
+        return self._listed
+
+    @cached_property
+    def _listed(self) -> ListToolsResult:
         listed = [
             ListedTool(
                 name=name,
