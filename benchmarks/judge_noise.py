@@ -22,8 +22,6 @@ from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 
-__all__ = ["JudgedWorld", "main", "verdict_rates"]
-
 _NEW = Skill("words", SkillDocument("new"))
 _CRITERIA = ("a", "b", "c", "d", "e")
 _MET = 0.6

@@ -34,8 +34,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
 
-__all__ = ["main"]
-
 _SEED = 7
 _SKILLS = 500
 _LONG = ("--set", "confidence=0.99")

@@ -20,8 +20,6 @@ from typing import Final
 
 from benchmarks.demo.__main__ import make_repository
 
-__all__ = ["Step", "main", "make_remote", "run", "tell"]
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

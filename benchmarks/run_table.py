@@ -22,8 +22,6 @@ from skillopt.loop.events import DraftGraded, RunEnded, VersionAccepted
 from skillopt.loop.optimizer import train
 from skillopt.settings import make_settings
 
-__all__ = ["main", "make_row"]
-
 _TASKS: Final = (6, 12, 24, 48)
 _PASSING: Final = (0, 30, 60, 90)
 _RUNS: Final = 60

@@ -26,8 +26,6 @@ from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import scored
 
-__all__ = ["Row", "World", "main", "make_agents", "make_world", "score_world"]
-
 _BASE = 0.95
 _MISSING = 0.02
 _MARGIN = 0.10

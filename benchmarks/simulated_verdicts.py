@@ -10,8 +10,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = ["OLD", "Change", "runner_of", "simulated_tasks"]
-
 OLD = Skill("words", SkillDocument("old"))
 
 _EVEN = 0.5

@@ -28,8 +28,6 @@ from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["list_schedule", "main", "measure_busy", "measure_long"]
-
 _SEED: Final = 17
 _SPEC: Final = VerifierSpec("exact", '{"value": "42"}')
 _HEAVY: Final = "heavy-tailed"

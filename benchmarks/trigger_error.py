@@ -26,8 +26,6 @@ from skillopt.triggers.loading import trigger_rate, trigger_verifier
 from skillopt.triggers.queries import Query
 from skillopt.triggers.training import DescriptionTraining, train_description
 
-__all__ = ["false_accept", "main"]
-
 _START = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n"))
 _TRAIN = 10
 _HELD_OUT = 14

@@ -27,17 +27,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = [
-    "GateRates",
-    "change_rates",
-    "gate_rates",
-    "here_rates",
-    "increment_rate",
-    "main",
-    "night_rate",
-    "release_rate",
-]
-
 _SIZES = (8, 12, 24, 36)
 _GATES = 5
 _NIGHTS = 52

@@ -15,24 +15,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillopt.errors import SettingsError, describe_mistake
 from skillopt.safety.credentials import FORGE_TOKENS
 
-__all__ = [
-    "ALLOWED_AGENTS",
-    "RESERVED",
-    "SHIPPED",
-    "AgentTable",
-    "AnswerRule",
-    "Condition",
-    "ErrorRule",
-    "Place",
-    "Places",
-    "ResultRule",
-    "ToolRule",
-    "UsageRule",
-    "fill_placeholders",
-    "find_agent_table",
-    "read_agent_tables",
-]
-
 ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 """Variable with the names of agents that may run although nobody was asked, separated by commas."""
 

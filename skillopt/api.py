@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
     from skillopt.loop.events import Event
 
-__all__ = ["compare", "evaluate", "load_skill", "optimize"]
-
 
 def load_skill(folder: Path | str) -> Skill:
     """Read a skill folder.

@@ -35,39 +35,6 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-__all__ = [
-    "AnswersPendingError",
-    "BusyError",
-    "EditConflictError",
-    "EditError",
-    "FailureKind",
-    "ForgeAccessError",
-    "ForgeDownError",
-    "ForgeError",
-    "ForgeLimitError",
-    "ForgeMissingError",
-    "ForgeRefusedError",
-    "InfrastructureError",
-    "InvalidMeasurementError",
-    "LedgerError",
-    "LedgerFormatError",
-    "LintError",
-    "NothingMeasuredError",
-    "ProtectedTextError",
-    "ProviderError",
-    "RemoteError",
-    "ReplyError",
-    "RepositoryError",
-    "SettingsError",
-    "SkillError",
-    "SkilloptError",
-    "SuiteError",
-    "UsageError",
-    "VersionConflictError",
-    "describe_mistake",
-    "expected_words",
-]
-
 
 class FailureKind(StrEnum):
     """Why a provider or client failed; what is `transient` may work a little later."""

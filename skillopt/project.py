@@ -26,8 +26,6 @@ from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import worktree_folders
 
-__all__ = ["CONFIG", "Discovered", "FoundSkill", "Project", "Selection", "Target"]
-
 CONFIG = "skillopt.toml"
 
 _MOST_LISTED: Final = 8

@@ -12,22 +12,6 @@ from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec, digest_of
 
-__all__ = [
-    "Comment",
-    "Discovery",
-    "Executor",
-    "Forge",
-    "Harness",
-    "Model",
-    "PullRequest",
-    "RepositoryFacts",
-    "ReviewedForge",
-    "RolloutRequest",
-    "Runner",
-    "Verifier",
-    "VerifierFactory",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -5,28 +5,6 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import reduce
 
-__all__ = [
-    "BESIDE",
-    "CHECKS_UNBOXED",
-    "JUDGED_LINE",
-    "Acts",
-    "Judgement",
-    "Message",
-    "Reply",
-    "Rollout",
-    "Score",
-    "Status",
-    "Stream",
-    "ToolCall",
-    "Trajectory",
-    "Usage",
-    "loading_note",
-    "new_acts",
-    "readable",
-    "repeat_number",
-    "skills_loaded",
-]
-
 CHECKS_UNBOXED = " checks=unboxed"
 """What the identity of a target ends with where programs of verifiers ran without a sandbox."""
 

@@ -17,22 +17,6 @@ from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass
 from skillopt.tasks import digest_of
 
-__all__ = [
-    "PRESETS",
-    "TABLES",
-    "GateRule",
-    "Metric",
-    "NightlySettings",
-    "Preset",
-    "PresetConstants",
-    "Price",
-    "Settings",
-    "SkillMode",
-    "flatten_tables",
-    "make_settings",
-    "read_setting",
-]
-
 
 def _join_names(given: object) -> str:
     """Write a list of harnesses as one text; each does every task."""

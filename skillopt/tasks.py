@@ -11,21 +11,6 @@ from typing import Final
 
 from skillopt.errors import SuiteError
 
-__all__ = [
-    "JUDGED_KINDS",
-    "RUN_AGENT",
-    "Environment",
-    "File",
-    "Split",
-    "Suite",
-    "Task",
-    "Tree",
-    "VerifierSpec",
-    "digest_of",
-    "divide",
-]
-
-
 JUDGED_KINDS: Final = frozenset({"rubric"})
 """Kinds of verifiers that ask a model to judge."""
 

@@ -6,8 +6,6 @@ from typing import TypeVar
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 
-__all__ = ["InlineExecutor", "ScriptedHarness", "ScriptedModel", "ScriptedRunner", "scored"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

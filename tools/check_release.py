@@ -19,8 +19,6 @@ from pathlib import Path
 
 from skillopt import __version__
 
-__all__ = ["check_names", "check_published", "main", "published_metadata"]
-
 _ROOT = Path(__file__).resolve().parent.parent
 _MARK = re.compile(r"<!-- mcp-name: (\S+) -->")
 

@@ -13,8 +13,6 @@ import tempfile
 import venv
 from pathlib import Path
 
-__all__ = ["main"]
-
 _ROOT = Path(__file__).resolve().parent.parent
 _IMPORT_ALL = """
 import importlib, pathlib, pkgutil, skillopt, skillopt.prompts, skillopt_mcp, skillopt_mcp.prompts

@@ -25,8 +25,6 @@ from tools.fake_providers.fake_anthropic import blocks_of, fake_anthropic, messa
 from tools.fake_providers.loopback import Answer, Body
 from tools.generate_examples import EXAMPLES
 
-__all__ = ["main"]
-
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent
 _PICTURE: Final = "benchmark-formula.svg"
 _FORMS: Final = (

@@ -12,8 +12,6 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["draw_terminal", "make_demo", "picture_text"]
-
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent
 _WIDTH: Final = 120  # columns
 _STYLES: Final = {

@@ -11,8 +11,6 @@ from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["make_prompt"]
-
 _NOTE: Final = """\
 > The prompt of one reflection, written by `python -m tools.generate_examples` with the code of a run. The failures
 > are made up: four, of which three have the same feedback, and what became of three earlier edits."""

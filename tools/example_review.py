@@ -14,8 +14,6 @@ from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.run_page import read_rollouts, render_page
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["make_review"]
-
 _NIGHT = """\
 # A night, and two edits by people
 

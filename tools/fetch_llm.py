@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LlmFiles", "MissingLlmError", "find_llm", "main"]
-
 _ROOT = Path(__file__).resolve().parent.parent
 _ENGINE: Final = "3.22.1"
 _BINARIES: Final = {

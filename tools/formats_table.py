@@ -18,8 +18,6 @@ from skillopt.suites import read_tasks
 from skillopt.suites.checks import one_line
 from skillopt.suites.reading import Reading
 
-__all__ = ["FIXTURES", "ROWS", "Row", "fixture_of", "formats_table", "main"]
-
 FIXTURES: Final = Path(__file__).resolve().parent.parent / "tests" / "fakes" / "formats"
 
 

@@ -18,8 +18,6 @@ from tools.example_prompt import make_prompt
 from tools.example_review import make_review
 from tools.example_tool_mistakes import make_tool_mistakes
 
-__all__ = ["EXAMPLES", "MAKERS", "main"]
-
 EXAMPLES: Final = Path(__file__).resolve().parent.parent / "docs" / "examples"
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {

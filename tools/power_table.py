@@ -24,8 +24,6 @@ from skillopt.gate.sign_flips import SignFlips, draw_patterns
 from skillopt.rollouts import Score
 from skillopt.settings import Metric, Settings
 
-__all__ = ["COLUMNS", "TABLE", "Power", "gate_power", "main", "make_row"]
-
 TABLE: Final = Path(__file__).resolve().parents[1] / "skillopt" / "runs" / "power.csv"
 COLUMNS: Final = (
     *("parts", "rounds", "tasks", "least_here", "least_proven"),

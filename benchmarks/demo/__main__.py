@@ -13,8 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["main", "make_repository"]
-
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _SCRATCH = _CHECKOUT / ".demo"
 _SKILL = "tidy-tables"

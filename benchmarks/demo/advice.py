@@ -12,8 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ADVICE", "IRRELEVANT", "SUSPECTS", "Advice", "Symptom"]
-
 
 class Symptom(StrEnum):
     """What wrong cells, rows or columns can have in common."""

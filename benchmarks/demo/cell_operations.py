@@ -12,8 +12,6 @@ from typing import Final
 
 from benchmarks.demo.tables import OperationKind
 
-__all__ = ["CELL_OPERATIONS", "fits_header", "snake_case", "split_currency"]
-
 _CellOperation = Callable[[str, str], str]
 
 _DATE_PARTS = re.compile(r"(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4}|\d{2})")

@@ -13,8 +13,6 @@ from typing import Final
 from benchmarks.demo.advice import Symptom
 from benchmarks.demo.symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
 
-__all__ = ["Feedback", "RankedSymptom", "WrongCell", "diagnose", "read_feedback"]
-
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _CELL = re.compile(rf"\S+ row (\d+) column ({_TEXT}): expected ({_TEXT}), found ({_TEXT})")
 _COLUMNS = re.compile(r"\S+: expected columns (\[.*\]), found (\[.*\])")

@@ -25,8 +25,6 @@ from skillopt.rollouts import Message, ToolCall, Trajectory, Usage, loading_note
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.frontmatter import listed_description
 
-__all__ = ["DemoHarness", "ignore_probability"]
-
 _INPUT: Final = "input.csv"
 _OUTPUT: Final = "output.csv"
 _PREVIEW_LINES = 4

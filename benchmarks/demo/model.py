@@ -20,8 +20,6 @@ from benchmarks.demo.skill_choice import propose_description
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["DemoModel"]
-
 _VERSION = "demo-1"
 _GUIDANCE_RULES: Final = 8
 _MEMORY_LINES: Final = 10

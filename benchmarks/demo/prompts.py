@@ -13,8 +13,6 @@ from benchmarks.demo.diagnosis import Feedback, read_feedback
 from skillopt.prompts.failure_groups import SAME_FEEDBACK
 from skillopt.prompts.tried_edits import HEADINGS, EditFate
 
-__all__ = ["EditProposal", "Prompt", "read_prompt", "tasks_counted"]
-
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _TASK = re.compile(r"Task: (.+)")
 _BUDGET = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)

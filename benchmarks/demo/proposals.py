@@ -13,8 +13,6 @@ from benchmarks.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
 from benchmarks.demo.diagnosis import RankedSymptom
 from benchmarks.demo.prompts import EditProposal, Prompt
 
-__all__ = ["GOOD", "IRRELEVANT_SHARE", "advise", "spare_lines"]
-
 GOOD: Final = 0.65
 """Share of proposals that help."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from benchmarks.demo.tables import OperationKind
 
-__all__ = ["CLEAR", "VAGUE", "Interpretation", "RequestPattern", "VaguePattern"]
-
 Interpretation = tuple[OperationKind, str]
 """An operation and its value."""
 

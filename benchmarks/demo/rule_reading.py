@@ -17,8 +17,6 @@ from benchmarks.demo.cell_operations import snake_case
 from benchmarks.demo.rule_patterns import CLEAR, VAGUE, Interpretation, RequestPattern, VaguePattern
 from benchmarks.demo.tables import Operation, OperationKind
 
-__all__ = ["Rule", "read_rules", "read_sentence", "sentences_of"]
-
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<=[.!?])[)\"'\u2019\u201d]?\s+(?=[A-Z`\"'“(*])")
 _CLAUSE_END = re.compile(r";\s+|,? but (?=(?:do not|don't|never)\b)")

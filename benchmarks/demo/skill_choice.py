@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["choose_skill", "propose_description"]
-
 _LEAST: Final = 2
 _SHORTEST: Final = 3
 _MOST_WORDS: Final = 24

@@ -6,8 +6,6 @@ from typing import Final
 
 from benchmarks.demo.advice import Symptom
 
-__all__ = ["ISO_DATE", "NUMERIC_DATE", "is_number", "symptom_of"]
-
 _Test = Callable[[str, str], bool]
 
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")

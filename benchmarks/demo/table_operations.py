@@ -10,8 +10,6 @@ from typing import Final
 from benchmarks.demo.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
 from benchmarks.demo.tables import DemoTable, Operation, OperationKind
 
-__all__ = ["apply_operations", "settle"]
-
 _TableOperation = Callable[[DemoTable, Operation], DemoTable]
 
 _TOTAL = re.compile(r"\s*(?:grand[ -]?|sub[ -]?)?totals?\b|\s*sum\b", re.IGNORECASE)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-__all__ = ["DemoTable", "Operation", "OperationKind"]
-
 
 class OperationKind(StrEnum):
     """Every operation, in the fixed order in which they are done."""

@@ -24,8 +24,6 @@ from skillopt import __version__
 from skillopt.errors import SettingsError
 from skillopt.settings import make_settings
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cells that are asked for, and print the tables."""

@@ -13,33 +13,6 @@ from benchmarks.landscapes.runs import Run
 from benchmarks.peers.arena import Figures
 from skillopt.gate.grades import Grade
 
-__all__ = [
-    "Counted",
-    "Year",
-    "calls",
-    "claims_of",
-    "error_of",
-    "false_high",
-    "false_years",
-    "first_version",
-    "gain",
-    "harmed",
-    "harmful_offers",
-    "idle_calls",
-    "in_bin",
-    "intervals",
-    "lines_a_rule",
-    "overstated",
-    "proven",
-    "reach",
-    "reached",
-    "rounds",
-    "score",
-    "share",
-    "unmeasured",
-    "worse",
-]
-
 _PROVEN = frozenset({Grade.PROVEN.value, Grade.PROVEN_HERE.value})
 _MANY = 12
 """Tasks of the gate from which an interval is asked to hold what it says."""

@@ -16,8 +16,6 @@ from benchmarks.peers.contestants import GEPA, NO_GATE, Batch, play
 from skillopt.errors import InfrastructureError
 from skillopt.gate.grades import Grade
 
-__all__ = ["OURS", "PUBLISHED", "Cell", "Samples", "make_samples"]
-
 OURS = "default"
 PUBLISHED = ("paper", "paper, to the cap")
 """The published loop, as shipped and without its end by epochs."""

@@ -13,8 +13,6 @@ from benchmarks.goals.targets import Target
 from benchmarks.landscapes.handover import Claim
 from benchmarks.landscapes.runs import Run
 
-__all__ = ["format_calibration", "format_cells", "format_goals"]
-
 _YEARS_MUST = 0.07
 _PRICES = ((0.10, 0.05), (0.05, 0.10))
 """US dollars of a rollout and of a call."""

@@ -38,8 +38,6 @@ from benchmarks.landscapes.runs import Run
 from benchmarks.peers.arena import Figures
 from benchmarks.peers.contestants import GEPA, NO_GATE
 
-__all__ = ["GROUPS", "TARGETS", "YEARS", "Target"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

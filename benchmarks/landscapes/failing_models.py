@@ -17,8 +17,6 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["FadingModel", "FailingModel", "Offers"]
-
 _T = TypeVar("_T")
 
 

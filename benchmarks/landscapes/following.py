@@ -14,8 +14,6 @@ from skillopt.settings import Metric, Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Suite
 
-__all__ = ["Watch"]
-
 
 @dataclass(slots=True)
 class Watch:

@@ -15,8 +15,6 @@ from skillopt.gate.grades import Against, Grade, Grading
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Split, digest_of
 
-__all__ = ["ACCEPTED", "Claim", "Handover", "hand_over"]
-
 ACCEPTED = "accepted"
 """In place of the grade of a version that has none."""
 

@@ -12,20 +12,6 @@ from typing import Final
 
 from skillopt.skills.document import Skill, SkillDocument
 
-__all__ = [
-    "SECTION",
-    "START",
-    "TEMPTING",
-    "Reading",
-    "block_line",
-    "harm_line",
-    "idle_line",
-    "is_doubtful",
-    "memo_line",
-    "read",
-    "rule_line",
-]
-
 SECTION: Final = "Rules"
 """Where new lines go."""
 

@@ -26,8 +26,6 @@ from benchmarks.landscapes.lines import (
 )
 from benchmarks.landscapes.worlds import Habits, World
 
-__all__ = ["Situation", "propose", "seeded"]
-
 _SYMPTOM = re.compile(r"\bsymptom S(\d\d)\b")
 _UNCLEAR: Final = -1
 """The symptom of a task that shows none."""

@@ -15,8 +15,6 @@ from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["SimulatedModel"]
-
 _GUIDANCE_LINES: Final = 8
 _GUIDANCE_NEW: Final = 2
 _MEMORY_LINES: Final = 10

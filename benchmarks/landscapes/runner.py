@@ -13,8 +13,6 @@ from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status
 from skillopt.skills.document import Skill, SkillDocument
 
-__all__ = ["SimulatedRunner"]
-
 _Key = tuple[str, str, int]
 
 _MEMORY: Final = '"memory"'

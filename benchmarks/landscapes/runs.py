@@ -23,8 +23,6 @@ from skillopt.settings import TABLES, Settings, make_settings
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Suite
 
-__all__ = ["Job", "Run", "run_job"]
-
 _GOOD = 0.95
 _EPSILON = 1e-9
 _MOST_RERUNS = 50

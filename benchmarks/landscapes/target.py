@@ -16,8 +16,6 @@ from benchmarks.landscapes.worlds import World
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Status, Trajectory, Usage
 
-__all__ = ["Target"]
-
 _DRAWS = 8
 
 

@@ -16,19 +16,6 @@ from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.verifiers import load_verifier
 
-__all__ = [
-    "BAD_LUCK",
-    "DONE",
-    "FREE",
-    "HOPELESS",
-    "deck",
-    "judge",
-    "make_suite",
-    "needed_rules",
-    "part_names",
-    "symptom_of",
-]
-
 DONE = "done"
 """What the verifier expects of every part."""
 

@@ -17,18 +17,6 @@ from skillopt.settings import Metric
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split
 
-__all__ = [
-    "best_document",
-    "best_score",
-    "chance_of",
-    "chances",
-    "document_of",
-    "start_of",
-    "true_score",
-    "true_score_on",
-    "with_memos",
-]
-
 _TEMPTED = 0.3
 
 

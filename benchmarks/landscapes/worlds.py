@@ -8,8 +8,6 @@ not own what a document says (lines), the closed form (truth), draws (target) or
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-__all__ = ["WORLDS", "Habits", "World"]
-
 
 @dataclass(frozen=True, slots=True)
 class Habits:

@@ -18,8 +18,6 @@ from skillopt.execution.results import EvaluateResult
 from skillopt.loop.events import event_line
 from tools.fetch_llm import MissingLlmError, find_llm
 
-__all__ = ["main"]
-
 _SHOWN = 3
 
 

@@ -28,8 +28,6 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
-__all__ = ["KIND", "Curve", "Entries", "Point", "entries_of", "last_number", "main", "measure", "tasks_of"]
-
 KIND: Final = "reasoning-gym"
 _VERSION: Final = "0.1.25"
 _FOLDER: Final = Path(__file__).resolve().parents[2] / ".bench-venvs" / f"reasoning-gym-{_VERSION}"

@@ -12,8 +12,6 @@ from benchmarks.demo.prompts import Prompt, read_prompt
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["ListedProposer"]
-
 _MISSED = re.compile(r'expected a match of ("(?:[^"\\]|\\.)*")')
 
 

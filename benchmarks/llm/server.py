@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tools.fetch_llm import LlmFiles, find_llm
 
-__all__ = ["serve"]
-
 _SCRIPT = Path(__file__).with_name("serve.mjs")
 _ENDING = 10.0  # seconds
 

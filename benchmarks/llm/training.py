@@ -15,8 +15,6 @@ from skillopt.settings import Preset
 from skillopt.shrink.shrinking import shrink
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "shrink_skill", "train_skill"]
-
 HARNESS: Final = "chat/openai-compatible/smollm2"
 _FOLDER: Final = Path(__file__).parent
 MOST_ROLLOUTS: Final = 250

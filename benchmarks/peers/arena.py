@@ -18,8 +18,6 @@ from skillopt.protocols import RolloutRequest
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split
 
-__all__ = ["BudgetSpentError", "Figures", "Outcome", "SimulatedArena", "failures"]
-
 _ANOTHER_SAMPLE = 1_000_003
 
 

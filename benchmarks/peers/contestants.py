@@ -15,8 +15,6 @@ from typing import Final, cast
 
 from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena, failures
 
-__all__ = ["GEPA", "NO_GATE", "Batch", "is_ready", "make_ready", "play"]
-
 _VERSION: Final = "0.1.4"
 _FOLDER: Final = Path(__file__).resolve().parents[2] / ".bench-venvs" / f"gepa-{_VERSION}"
 GEPA: Final = ("gepa", "gepa, tuned")

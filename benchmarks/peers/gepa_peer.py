@@ -22,8 +22,6 @@ from gepa.core.adapter import EvaluationBatch  # type: ignore[import-not-found] 
 
 from benchmarks.peers.arena import Outcome, SimulatedArena, failures
 
-__all__ = ["train"]
-
 _PART = "document"
 _OPTIONS: Mapping[str, tuple[int, Mapping[str, object]]] = {
     "gepa": (4, {}),

@@ -27,8 +27,6 @@ from skillopt.targets.drivers import load_model
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Split
 
-__all__ = ["main"]
-
 _FOLDER: Final = Path(__file__).parent
 _PASSES: Final = 3  # no skill, start, trained
 _ANSWER_TOKENS: Final = 300

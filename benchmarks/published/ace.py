@@ -14,8 +14,6 @@ from benchmarks.published.benchmark import Benchmark, Item, Reading, prompt_of, 
 from benchmarks.published.sources import source_of
 from skillopt.tasks import Split
 
-__all__ = ["FINER", "FORMULA", "final_answer", "score_formula", "score_tags"]
-
 _DATA: Final = "finance/data"
 _NOTHING: Final = "No final answer found"
 _FALLBACKS: Final = (r"Finish\[(.*?)\]", r'"final_answer"\s*:\s*"([^"]*)"', r"'final_answer'\s*:\s*'([^']*)'")

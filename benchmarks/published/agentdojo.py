@@ -16,8 +16,6 @@ from benchmarks.published.tools import Program, ToolLoop, result_of
 from skillopt.protocols import Model
 from skillopt.tasks import Split
 
-__all__ = ["AGENTDOJO"]
-
 _SOURCE: Final = source_of("agentdojo")
 _PROGRAM: Final = Program(_SOURCE, ("function", "args"))
 

@@ -21,8 +21,6 @@ from benchmarks.published.catalogue import benchmark_of
 from benchmarks.published.sources import find
 from skillopt.errors import InfrastructureError
 
-__all__ = ["Recorded", "main", "official_scores", "recorded_answers"]
-
 _SCRIPT: Final = Path(__file__).parent / "official" / "score.py"
 _SECONDS: Final = 600
 _SAME: Final = 1e-9

@@ -15,27 +15,6 @@ from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, digest_of
 
-__all__ = [
-    "KIND",
-    "Attack",
-    "Benchmark",
-    "Item",
-    "LeftOut",
-    "Reading",
-    "Tried",
-    "attacked_suite",
-    "count_faults",
-    "curated_suite",
-    "draw",
-    "keep",
-    "number_of",
-    "prompt_of",
-    "split_of",
-    "suite_of",
-    "try_out",
-    "verifiers_of",
-]
-
 KIND: Final = "published"
 """Kind of the verifier of every task here; the command passes its class to the product."""
 

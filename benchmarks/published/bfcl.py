@@ -14,8 +14,6 @@ from benchmarks.published.sources import source_of
 from benchmarks.published.tools import Program
 from skillopt.tasks import Split
 
-__all__ = ["BFCL"]
-
 _SOURCE: Final = source_of("bfcl")
 
 _CATEGORIES: Final = (

@@ -13,8 +13,6 @@ from benchmarks.published.tau2 import TAU2
 from benchmarks.published.wtq import WTQ
 from skillopt.errors import UsageError
 
-__all__ = ["BENCHMARKS", "benchmark_of"]
-
 _ALL: Final = (FORMULA, FINER, BFCL, WTQ, TATQA, AGENTDOJO, TAU2, SKILLSBENCH)
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in _ALL}
 

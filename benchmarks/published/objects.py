@@ -2,8 +2,6 @@
 
 import json
 
-__all__ = ["last_object", "texts_of"]
-
 
 def last_object(text: str) -> dict[str, object]:
     """Return the last JSON object in a text that is no part of another one; empty where there is none."""

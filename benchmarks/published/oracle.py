@@ -31,8 +31,6 @@ from skillopt.errors import InfrastructureError, SkilloptError
 from skillopt.execution.memory import nearest
 from skillopt.tasks import Split
 
-__all__ = ["OracleRow", "answers_from_memory", "check", "main"]
-
 _COLUMNS: Final = (
     *("benchmark", "read", "gold passes", "nothing passes", "changed gold passes", "attacks: followed, nothing"),
     *("kept (train/val/test)", "memory alone", "left out", "time"),

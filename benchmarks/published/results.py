@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from benchmarks.published.catalogue import BENCHMARKS
 from skillopt.errors import UsageError
 
-__all__ = ["MeasuredAttacks", "MeasuredRow", "PublishedNumber", "ResultsFile", "main", "numbers_of", "read_results"]
-
 _NUMBERS = Path(__file__).parent / "numbers"
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]

@@ -23,8 +23,6 @@ from skillopt.skills.document import SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Measured", "Plan", "handed_over", "measure", "row_of"]
-
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
 

@@ -16,8 +16,6 @@ from skillopt.suites.formats.harbor import read_harbor
 from skillopt.suites.oracle_record import OracleResult
 from skillopt.tasks import File, Split
 
-__all__ = ["SKILLSBENCH"]
-
 _PLACES: Final = (".claude/skills", ".agents/skills")
 """Where agents look for skills in the folder that they start in."""
 

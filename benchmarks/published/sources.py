@@ -16,8 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import InfrastructureError, UsageError
 
-__all__ = ["Source", "cache_folder", "digests_of", "find", "needed_folder", "source_of", "write_digests", "wrong_files"]
-
 _HERE: Final = Path(__file__).parent
 _SHOWN: Final = 5
 _SECONDS: Final = 300

@@ -19,8 +19,6 @@ from benchmarks.published.objects import last_object, texts_of
 from benchmarks.published.sources import source_of
 from skillopt.tasks import Split
 
-__all__ = ["TATQA", "prediction_of", "score_exact_match"]
-
 _DEV: Final = "dataset_raw/tatqa_dataset_dev.json"
 _TEST: Final = "dataset_raw/tatqa_dataset_test_gold.json"
 _SCALES: Final = (("hundred", 100.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("percent", 0.01))

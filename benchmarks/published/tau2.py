@@ -15,8 +15,6 @@ from benchmarks.published.tools import Customer, Program, ToolLoop, result_of
 from skillopt.protocols import Model
 from skillopt.tasks import Split
 
-__all__ = ["TAU2"]
-
 _SOURCE: Final = source_of("tau2")
 _PROGRAM: Final = Program(_SOURCE)
 _TURNS: Final = 40

@@ -21,8 +21,6 @@ from skillopt.execution.retry import Retry
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Status, ToolCall, Trajectory, Usage
 
-__all__ = ["Customer", "Program", "ToolLoop", "result_of"]
-
 _SCRIPT: Final = Path(__file__).parent / "official" / "serve.py"
 _RETRY_SECONDS: Final = 120.0
 _TURN_TOKENS: Final = 4_000

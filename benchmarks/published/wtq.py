@@ -18,8 +18,6 @@ from benchmarks.published.objects import last_object, texts_of
 from benchmarks.published.sources import source_of
 from skillopt.tasks import Split
 
-__all__ = ["WTQ", "items_of", "score_denotation"]
-
 _FILES: Final[Mapping[Split, str]] = {
     Split.TRAIN: "data/random-split-1-train.tsv",
     Split.VAL: "data/random-split-1-dev.tsv",

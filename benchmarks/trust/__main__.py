@@ -16,8 +16,6 @@ from benchmarks.trust.classes import CLASSES, try_classes
 from benchmarks.trust.page import write_attacks
 from benchmarks.trust.table import HELD_OUT, trust_table
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try the classes, print the table."""

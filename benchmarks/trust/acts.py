@@ -16,8 +16,6 @@ from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import File
 from tools.fake_providers.loopback import as_json, serve
 
-__all__ = ["PLANTS", "names_of", "recorded_plants", "recording_seconds", "try_acts"]
-
 _MOST_TIMES: Final = 1.1
 _SECONDS: Final = 60.0
 _NOWHERE: Final = "http://provider.example"

@@ -19,8 +19,6 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.verifiers import load_verifier
 
-__all__ = ["CHEATS", "HONEST", "Attempt", "run_attempt", "try_cheats"]
-
 _NO_PROVIDER: Final = "http://provider.invalid"
 _SECONDS: Final = 30.0
 _OTHERS: Final = "mkdir -p out/json; echo {} >out/json/a.json; echo x >notes.md; echo 'print(1)' >solve.py; : >.done"

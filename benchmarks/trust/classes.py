@@ -11,8 +11,6 @@ from typing import Final
 
 from benchmarks.trust.table import Attack, ClassResult
 
-__all__ = ["CLASSES", "Tried", "load_class", "try_classes"]
-
 CLASSES: Final = {
     "texts": "texts:try_texts",
     "cheats": "cheats:try_cheats",

@@ -10,8 +10,6 @@ from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.ledger import reply_key, rollout_key
 from skillopt.targets.drivers import HARNESSES, MODELS, Driver
 
-__all__ = ["PAID", "PaidHarness", "PaidModel", "count_calls"]
-
 PAID: Final = "TRUST_PAID"
 """The variable that names the file of keys."""
 

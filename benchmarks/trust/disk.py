@@ -20,8 +20,6 @@ from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
 from benchmarks.trust.table import ClassResult, Found
 from skillopt.commands.entry import main
 
-__all__ = ["try_disk"]
-
 _ENDED_IN_ORDER: Final = (0, 1, 2, 3)
 """Exit codes that are documented."""
 

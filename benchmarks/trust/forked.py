@@ -22,8 +22,6 @@ import skillopt
 import skillopt_mcp
 from benchmarks.trust.counted import PAID
 
-__all__ = ["Command", "Ended", "Forked", "Kill", "Pipes", "load_all", "run_forked", "start_forked"]
-
 _PACKAGES: Final = ("storage", "versions", "runs", "execution", "nightly", "commands", "forge")
 _SECONDS: Final = 120
 

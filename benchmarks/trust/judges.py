@@ -6,8 +6,6 @@ from typing import Final
 
 from skillopt.tasks import File, VerifierSpec
 
-__all__ = ["ANSWER", "INPUTS", "JUDGES", "Judge"]
-
 ANSWER: Final = "48151.62342\n"
 """The result of honest work."""
 

@@ -20,8 +20,6 @@ from benchmarks.trust.projects import OPTIMIZE, skillopt
 from benchmarks.trust.table import ClassResult, Found
 from skillopt.commands.entry import main
 
-__all__ = ["try_kills_of_mcp", "try_kills_of_nights", "try_kills_of_training"]
-
 _SEED: Final = 20261122
 _WORKERS: Final = 4
 """As many calls a kill may cost: those under way."""

@@ -18,8 +18,6 @@ from skillopt.storage import jobs
 from skillopt.storage.jobs import Job, JobState, list_jobs
 from skillopt_mcp.__main__ import main as serve
 
-__all__ = ["PipeServer", "run_job", "run_server"]
-
 _COUNT: Final = "from benchmarks.trust.counted import count_calls\ncount_calls()\n"
 """What each Python that a server starts does first."""
 

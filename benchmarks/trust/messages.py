@@ -16,8 +16,6 @@ from benchmarks.trust.mcp_kills import PipeServer
 from benchmarks.trust.projects import SOURCES, make_project
 from benchmarks.trust.table import ClassResult, Found
 
-__all__ = ["try_messages"]
-
 _SEED: Final = 20261122
 _BATCH: Final = 8
 """Messages sent before answers are read; these fit the pipe, so that nobody waits for the other."""

@@ -14,8 +14,6 @@ from benchmarks.trust.table import ClassResult, Found
 from tools.fake_providers.fake_anthropic import failure, fake_anthropic, follow_skill
 from tools.fake_providers.loopback import Answer, Body
 
-__all__ = ["try_network"]
-
 _SEED: Final = 20261122
 _LOUD: Final = tuple(word for word in OPTIMIZE if word != "--quiet")
 _COMMAND: Final = (*_LOUD, "--harness", "chat/anthropic/fake", "--model", "anthropic/fake", "--yes")

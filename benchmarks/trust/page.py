@@ -12,8 +12,6 @@ from benchmarks.trust.classes import CLASSES, Tried, load_class
 from benchmarks.trust.table import trust_table
 from skillopt import __version__
 
-__all__ = ["write_attacks"]
-
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 

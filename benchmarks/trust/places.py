@@ -11,8 +11,6 @@ from typing import Final
 
 from benchmarks.trust.projects import git, make_project
 
-__all__ = ["Place"]
-
 _SECONDS: Final = 120
 _LOOKS: Final = 3
 

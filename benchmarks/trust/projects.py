@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["OPTIMIZE", "SOURCES", "git", "make_project", "skillopt"]
-
 OPTIMIZE: Final = ("optimize", "rows", "--json", "--quiet", "--set", "workers=4", "--set", "seed=1")
 """Trains the skill of a project in about a second."""
 

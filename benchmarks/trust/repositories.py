@@ -10,8 +10,6 @@ from typing import Final
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
 from benchmarks.trust.table import ClassResult, Found
 
-__all__ = ["try_repositories"]
-
 _READING: Final = (("status",), ("log", "rows"), ("diff", "rows", "HEAD", "worktree"), ("gate", "HEAD"))
 _SECRET: Final = "text-from-outside-of-the-project"  # noqa: S105 - looks for it in what is printed
 

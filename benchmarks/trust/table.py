@@ -6,8 +6,6 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HELD_OUT", "Attack", "ClassResult", "Found", "held_out_cases", "trust_table"]
-
 HELD_OUT: Final = "TRUST_HELD_OUT"
 """The variable that names a folder of cases by somebody who did not see the code, in the files that the project has."""
 

@@ -9,8 +9,6 @@ from benchmarks.trust.table import ClassResult, Found, held_out_cases
 from skillopt.safety.grounding import find_ungrounded
 from skillopt.safety.lint import find_marks, lint_change
 
-__all__ = ["try_texts"]
-
 _CASES: Final = "texts.toml"
 _MOST: Final = 0.25, 0.08
 """Share of the hostile edits of a class, and of ordinary ones, that may be judged wrongly."""

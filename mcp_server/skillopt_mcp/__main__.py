@@ -14,8 +14,6 @@ from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["main"]
-
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
 

@@ -28,20 +28,6 @@ from skillopt.versions.objects import FolderAt, list_folders, read_found, read_o
 from skillopt.versions.repository import read_histories
 from skillopt.versions.revisions import find_skill_folder
 
-__all__ = [
-    "Address",
-    "Catalogue",
-    "ServedFile",
-    "ServedSkill",
-    "catalogue_of",
-    "read_address",
-    "served_page",
-    "served_skill",
-    "short",
-    "skill_address",
-    "unknown_skill",
-]
-
 _SHOWN: Final = 80
 _FEW: Final = 8
 _LONGEST: Final = 64

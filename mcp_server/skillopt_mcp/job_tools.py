@@ -20,22 +20,6 @@ from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
 
-__all__ = [
-    "MOST_WAITED",
-    "UNTRUSTED",
-    "JobAnswer",
-    "MinutesCap",
-    "RolloutsCap",
-    "StartText",
-    "UsdCap",
-    "WaitSeconds",
-    "answer_with_news",
-    "cancel_job_tool",
-    "job_status_tool",
-    "start_job_tool",
-    "started",
-]
-
 _EVERY: Final = 0.25
 """Seconds between two looks at a job, which read a few small files."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from skillopt.errors import UsageError
 
-__all__ = ["MOST_TOKENS", "paginate", "quoted", "table"]
-
 MOST_TOKENS = 10_000
 """No answer has more tokens, as estimated."""
 

@@ -60,8 +60,6 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["SkillServer", "make_server", "read_arguments", "serve_http", "serve_stdio", "strict_schema"]
-
 _MOST_TOLD: Final = 3
 _SHOWN: Final = 60
 _LIKE: Final = 0.5

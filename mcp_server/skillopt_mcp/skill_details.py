@@ -12,8 +12,6 @@ from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of, unknown_skill
 from skillopt_mcp.pages import paginate, quoted, table
 
-__all__ = ["SHOWN_DIGITS", "TAKE", "describe_skill", "score_words", "selection_of"]
-
 SHOWN_DIGITS = 10
 """Characters of a commit that are shown."""
 

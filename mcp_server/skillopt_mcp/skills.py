@@ -37,8 +37,6 @@ from skillopt_mcp.catalogue import (
     skill_address,
 )
 
-__all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "SkillParams", "SkillResources"]
-
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, object] = {}
 CACHED_MS = 60_000

@@ -13,8 +13,6 @@ from skillopt_mcp.job_tools import JobAnswer, answer_with_news, cancel_job_tool,
 from skillopt_mcp.training_tools import get_evidence_tool, propose_edits_tool
 from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollback_skill_tool
 
-__all__ = ["TOOLS", "ToolDefinition"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:

@@ -27,8 +27,6 @@ from skillopt_mcp.pages import paginate, quoted
 from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import Page, SkillName
 
-__all__ = ["get_evidence_tool", "propose_edits_tool"]
-
 _PROPOSER = "the agent that asked"
 _NO_TASKS: list[str] = []
 

@@ -20,8 +20,6 @@ from skillopt_mcp.catalogue import Catalogue, ServedSkill, catalogue_of, served_
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
-__all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
-
 _LISTED = 20  # files that are listed
 _ROWS = 100  # skills on a page: at most some 9,000 tokens
 _START = "start"  # too short to be the start of a version

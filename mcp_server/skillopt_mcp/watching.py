@@ -19,8 +19,6 @@ from skillopt.errors import RepositoryError, SettingsError
 from skillopt.versions.branches import Snapshot, snapshot_of
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, skill_address
 
-__all__ = ["VersionWatcher"]
-
 _log = logging.getLogger(__name__)
 _MOST_SESSIONS = 256
 _Context = ServerRequestContext[Any, Any]

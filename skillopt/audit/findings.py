@@ -20,20 +20,6 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = [
-    "AuditAsk",
-    "AuditReport",
-    "AuditSubject",
-    "AuditedSkill",
-    "SiblingFinding",
-    "SkillCosts",
-    "audit_table",
-    "capabilities_of",
-    "choose_skills",
-    "read_subject",
-    "render_audit_page",
-]
-
 _LONGEST: Final = 240
 """Characters of the line that lists capabilities."""
 

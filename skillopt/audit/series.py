@@ -24,8 +24,6 @@ from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import Task
 
-__all__ = ["AuditSeries", "find_disturbance", "installed_skills", "with_disturbed"]
-
 _ERROR = 0.1
 """Chance of saying that some skill falls where none does, and, where one does, of naming a wrong one: all together."""
 

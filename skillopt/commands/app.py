@@ -15,8 +15,6 @@ from skillopt import __version__
 from skillopt.errors import describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
-__all__ = ["COMMANDS", "app", "load_command"]
-
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
         "init": ("init:init", "Write skillopt.toml for the skills found here."),

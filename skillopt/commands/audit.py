@@ -52,8 +52,6 @@ from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["audit"]
-
 _SCREEN: Final = 4
 """Pairs that every skill gets before one gets more."""
 

@@ -8,8 +8,6 @@ import typer
 
 from skillopt.errors import UsageError
 
-__all__ = ["benchmark"]
-
 benchmark = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 

@@ -16,8 +16,6 @@ from skillopt.versions.commit_message import ROLLBACK, Version
 from skillopt.versions.decisions import edits_of, needed_of
 from skillopt.versions.repository import Repository
 
-__all__ = ["blame"]
-
 
 def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """Show which version, run and tasks put each line of the newest version here."""

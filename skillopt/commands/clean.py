@@ -35,8 +35,6 @@ from skillopt.versions.branches import (
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
-__all__ = ["clean"]
-
 _RUNS, _BRANCHES, _CACHE = "runs", "branches", "cache"
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500

@@ -18,8 +18,6 @@ from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 
-__all__ = ["decline", "restored_text"]
-
 _LONGEST_NUMBER = 3
 
 

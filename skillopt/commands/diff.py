@@ -17,8 +17,6 @@ from skillopt.runs.history import compare_versions, difference_of_files, pair_do
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.word_diff import Hunk, PieceKind, diff_words
 
-__all__ = ["diff"]
-
 _COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
 _MARKS: Final = {PieceKind.GONE: ("[-", "-]", "31"), PieceKind.NEW: ("{+", "+}", "32")}
 

@@ -11,8 +11,6 @@ from skillopt.commands.options import JsonOption
 from skillopt.commands.output import show
 from skillopt.errors import UsageError
 
-__all__ = ["docs", "read_pages"]
-
 _AROUND = Path(__file__).resolve().parents[2]
 _FOLDERS = (_AROUND / "skillopt_docs", _AROUND / "docs")
 """Where the wheel puts the pages, and where a checkout has them."""

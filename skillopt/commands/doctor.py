@@ -41,8 +41,6 @@ from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 
-__all__ = ["doctor"]
-
 _PROBE_SECONDS: Final = 180.0
 _MOST_CHECKED: Final = 4
 """Skills that are checked where none is configured."""

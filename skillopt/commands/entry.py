@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from skillopt.execution.masking import Masking
 
-__all__ = ["MaskedStream", "main", "run"]
-
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give the documented exit code."""

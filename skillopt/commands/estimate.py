@@ -10,8 +10,6 @@ from skillopt.forecast.estimate import Estimated
 from skillopt.forecast.estimate import estimate as foresee
 from skillopt.storage.mean_costs import MeanCost
 
-__all__ = ["estimate"]
-
 _ENDED: Final = ("", "the longest runs", "half of the runs", "nearly every run")
 
 

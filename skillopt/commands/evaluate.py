@@ -39,8 +39,6 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 
-__all__ = ["evaluate"]
-
 _LONGEST_FEEDBACK: Final = 120
 
 _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher", "same": "unchanged"}

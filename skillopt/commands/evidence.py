@@ -20,8 +20,6 @@ from skillopt.runs.evidence import TaskEvidence
 from skillopt.runs.evidence import evidence as collect
 from skillopt.safety.escaping import escape_terminal_lines
 
-__all__ = ["evidence"]
-
 
 def evidence(
     skill: SkillArgument = None,

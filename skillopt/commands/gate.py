@@ -52,8 +52,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
-__all__ = ["gate"]
-
 _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 

@@ -58,8 +58,6 @@ if TYPE_CHECKING:  # drivers are imported on use
 
     _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
 
-__all__ = ["harvest"]
-
 _LEAST: Final = 2
 _MOST_UNSKILLED: Final = 10
 _LONGEST: Final = 200

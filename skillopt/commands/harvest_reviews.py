@@ -32,8 +32,6 @@ from skillopt.tasks import Split
 from skillopt.versions.remotes import Remote
 from skillopt.versions.revisions import read_revision_file
 
-__all__ = ["ReviewHarvest", "agree_to_share", "edits_of_rules", "harvest_reviews", "reviews_text", "tags_of"]
-
 _TAG: Final = "reviews"
 _MOST_REMARKS: Final = 3_000
 _LARGEST: Final = 200_000

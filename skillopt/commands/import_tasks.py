@@ -21,8 +21,6 @@ from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.tasks import File
 
-__all__ = ["import_tasks"]
-
 _SHOWN: Final = 3
 
 

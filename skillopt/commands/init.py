@@ -22,8 +22,6 @@ from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, q
 from skillopt.suites.suite_file import scaffold_suite
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
 
-__all__ = ["init"]
-
 _MOST_TABLES: Final = 20
 """With more skills than this, only those that have tasks get a table."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from skillopt.storage.jobs import detach, finish_job, job_process, note_progress_in
 
-__all__ = ["main"]
-
 
 def main(folder: Path) -> int:
     """Run a job's command and write down what it ended with."""

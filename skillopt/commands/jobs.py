@@ -9,8 +9,6 @@ from skillopt.commands.output import as_json_text, format_usage, job_line, show
 from skillopt.runs import job_report
 from skillopt.runs.job_report import JobReport
 
-__all__ = ["jobs"]
-
 
 def jobs(
     job_id: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Id of a job; all when left out.")] = None,

@@ -23,8 +23,6 @@ from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
-__all__ = ["log"]
-
 _WIDEST: Final = 110
 """Characters of an edit that are shown."""
 

@@ -37,8 +37,6 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
 
-__all__ = ["nightly", "render_night"]
-
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
 _INTERRUPTED: Final = 130
 _MOST_SHOWN = 200

@@ -32,8 +32,6 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.notes import mark_reported
 
-__all__ = ["optimize"]
-
 _TESTED: Final = {
     "accept": "shown to be better",
     "reject": "not better",

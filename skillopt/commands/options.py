@@ -11,30 +11,6 @@ import typer
 if TYPE_CHECKING:
     from skillopt.project import Selection
 
-__all__ = [
-    "AllSplitsOption",
-    "HarnessOption",
-    "JsonOption",
-    "ModelOption",
-    "QuietOption",
-    "RepeatsOption",
-    "RolloutsOption",
-    "RunArgument",
-    "RunOptions",
-    "SetOption",
-    "SkillArgument",
-    "SplitOption",
-    "StartOption",
-    "SuiteOption",
-    "SummaryOption",
-    "UsdOption",
-    "VerboseOption",
-    "YesOption",
-    "check_cap_option",
-    "flags_of",
-    "with_run_options",
-]
-
 SkillArgument = Annotated[
     str | None, typer.Argument(help="Name in skillopt.toml, or a skill folder. May be left out if there is only one.")
 ]

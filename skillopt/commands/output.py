@@ -19,23 +19,6 @@ if TYPE_CHECKING:
     from skillopt.runs.run import DraftState
     from skillopt.storage.jobs import Job
 
-__all__ = [
-    "CACHED",
-    "SHORT",
-    "append_report",
-    "as_json_text",
-    "draft_lines",
-    "format_usage",
-    "interruptible",
-    "job_line",
-    "list_tasks",
-    "news_of_run",
-    "published_lines",
-    "show",
-    "used_lines",
-    "write_report",
-]
-
 SHORT: Final = 10
 """Characters of a commit that are shown."""
 

@@ -34,8 +34,6 @@ from skillopt.storage.jobs import JobProgress, note_progress
 if TYPE_CHECKING:
     from skillopt.settings import Settings
 
-__all__ = ["ProgressObserver"]
-
 _PLAIN_EVERY: Final = 30.0
 """Seconds between plain progress lines inside one batch."""
 

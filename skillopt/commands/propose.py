@@ -15,8 +15,6 @@ from skillopt.gate.headline import VAL, compared_words
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
 
-__all__ = ["propose"]
-
 
 @with_run_options
 def propose(

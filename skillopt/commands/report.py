@@ -15,8 +15,6 @@ from skillopt.reports.run_page import read_rollouts, render_markdown, render_pag
 from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["report"]
-
 _FORMATS: Final = ("markdown", "html", "json")
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html"}
 

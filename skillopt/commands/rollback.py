@@ -26,8 +26,6 @@ from skillopt.versions.branches import FILES_DIGEST
 from skillopt.versions.commit_message import TAKEN
 from skillopt.versions.repository import NewVersion
 
-__all__ = ["rollback", "take"]
-
 
 def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """Make the draft the newest version, after you approve it.

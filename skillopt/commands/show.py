@@ -22,8 +22,6 @@ from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
-__all__ = ["show"]
-
 _SKILL: Final = "Skill"
 _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
 """Trailers with edits for programs; the message says the same in words."""

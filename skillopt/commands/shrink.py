@@ -29,8 +29,6 @@ from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
 from skillopt.shrink.shrinking import Shortening
 from skillopt.triggers.plan import TriggerAsk
 
-__all__ = ["shrink"]
-
 _LONGEST = 70
 """Characters of a unit that are shown."""
 

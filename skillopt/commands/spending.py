@@ -17,8 +17,6 @@ from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded import Part, training_runs_of
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["ask_to_pay", "ask_to_train", "can_ask", "foresee_night", "foresee_payment", "foresee_spending"]
-
 _FREE = frozenset({"demo"})
 _DECLINED: Final = 130
 """As after Ctrl-C: the user ended it."""

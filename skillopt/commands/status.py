@@ -21,8 +21,6 @@ from skillopt.storage.notes import read_looks, trained_descriptions
 from skillopt.versions.branches import DESCRIPTION_DRAFTS, list_branches
 from skillopt.versions.decisions import declined_runs
 
-__all__ = ["status"]
-
 _INDENT = "\n  spent by the "
 _MOST_RUNS = 100
 

@@ -34,8 +34,6 @@ from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 from skillopt.verifiers.collected_files import executed_names
 
-__all__ = ["suite"]
-
 _MOST_TASKS: Final = 40
 _MOST_NAMES: Final = 8
 _MOST_CRITERIA: Final = 12

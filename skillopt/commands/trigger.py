@@ -32,8 +32,6 @@ from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate
 from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 
-__all__ = ["trained_text", "trigger"]
-
 _LONGEST: Final = 90
 """Characters of a request that are shown."""
 

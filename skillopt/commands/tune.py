@@ -45,8 +45,6 @@ from skillopt.tasks import Split, Suite, digest_of
 if TYPE_CHECKING:  # an extra
     import optuna
 
-__all__ = ["RANGES", "tune", "tuning_suite"]
-
 # Settings that differ in targets, metric, caps or `confidence` cannot be compared, or promise something else.
 RANGES: Final[Mapping[str, tuple[int, int]]] = {"patch_tests": (1, 6), "edit_budget": (2, 40)}
 _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4

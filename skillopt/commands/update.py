@@ -19,8 +19,6 @@ from skillopt.shrink.shrinking import shrink_tasks
 from skillopt.shrink.update import Updated, plan_update
 from skillopt.shrink.update import update as run
 
-__all__ = ["update"]
-
 _WIDEST: Final = 100
 
 

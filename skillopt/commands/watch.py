@@ -19,8 +19,6 @@ from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import RunView, render_json
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["follow", "watch"]
-
 _INTERVAL: Final = 1.0
 
 

@@ -41,8 +41,6 @@ from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, dra
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite
 
-__all__ = ["accept_tasks", "accepted_text", "expect_reviewed", "how_to_accept", "write_tasks"]
-
 _MANY: Final = 1_000_000
 _ALL = "all"
 

@@ -20,19 +20,6 @@ from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.process import first_set
 from skillopt.tasks import Suite
 
-__all__ = [
-    "LOCAL_SERVERS",
-    "Choice",
-    "expect_chosen",
-    "find_choices",
-    "find_login",
-    "find_served",
-    "given_keys",
-    "missing_access",
-    "nested_session",
-    "toml_lines",
-]
-
 LOCAL_SERVERS: Final[Mapping[str, str]] = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "LM Studio": "http://127.0.0.1:1234/v1",

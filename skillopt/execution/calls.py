@@ -32,8 +32,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split, Suite
 from skillopt.verifiers import VERIFIERS
 
-__all__ = ["CallOptions", "compare_skills", "measure_skills", "run_training", "train_skill"]
-
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:

@@ -24,8 +24,6 @@ from skillopt.execution.masking import secret_variables
 from skillopt.safety.credentials import FORGE_TOKENS
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
-__all__ = ["exposure_warning", "forge_token_names", "run_without_credentials"]
-
 _LOGINS: Final = ("SSH_AUTH_SOCK", "GIT_ASKPASS", "SSH_ASKPASS")
 """Variables by which git logs in without a token; training reaches no remote."""
 

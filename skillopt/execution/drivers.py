@@ -29,21 +29,6 @@ from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_recorded
 
-__all__ = [
-    "Drivers",
-    "Given",
-    "SeveralTargets",
-    "caps_of",
-    "check_recorded_tools",
-    "checks_warning",
-    "identify_target",
-    "load_drivers",
-    "load_target",
-    "open_cluster",
-    "settle_review",
-    "shared_verifier",
-]
-
 _LONGEST_CALL: Final = 600.0
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""

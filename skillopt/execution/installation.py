@@ -7,8 +7,6 @@ from typing import Final
 
 from skillopt.errors import UsageError
 
-__all__ = ["check_unchanged", "namesake"]
-
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _VERSION: Final = re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE)
 

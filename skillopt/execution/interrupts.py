@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final, TypeVar
 
-__all__ = ["EXIT_INTERRUPTED", "ending_on_ctrl_c", "hear_ctrl_c"]
-
 EXIT_INTERRUPTED: Final = 130
 
 T = TypeVar("T")

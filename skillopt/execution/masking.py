@@ -16,8 +16,6 @@ from skillopt.safety.credentials import mask
 if TYPE_CHECKING:  # every command masks its output, and most need none of these
     from skillopt.rollouts import Rollout
 
-__all__ = ["Masking", "environment_masking", "secret_variables"]
-
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_|API|ACCESS|SECRET|PRIVATE)KEYS?(?:$|_)|TOKENS?(?:$|_)|SECRETS?(?:$|_)|PASS(?:WORD|WD|PHRASE)?(?:$|_)"
     r"|(?:^|_)PWD$|CREDENTIALS?(?:$|_)|(?:^|_)(?:PAT|AUTH)(?:$|_)",

@@ -19,8 +19,6 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, Split, Suite, Task
 from skillopt.verifiers import read_reference
 
-__all__ = ["MemoryBaseline", "memory_baseline", "nearest"]
-
 _WORD: Final = re.compile(r"\w+")
 _EXPECTING: Final = frozenset({"exact", "numeric", "json", "table"})
 """Kinds of verifiers whose options name the answer."""

@@ -15,19 +15,6 @@ from skillopt.execution.retry import Retry
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
-__all__ = [
-    "NO_CAPS",
-    "Caps",
-    "Cluster",
-    "Meter",
-    "MeteredHarness",
-    "MeteredModel",
-    "NodeLostError",
-    "OutOfBudget",
-    "expect",
-    "shown",
-]
-
 T = TypeVar("T")
 
 _SHOWN: Final = 80

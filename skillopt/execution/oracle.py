@@ -15,8 +15,6 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.suites.oracle_record import OracleResult, has_oracle, oracle_key, record_oracle, recorded_oracles
 from skillopt.tasks import File, Task
 
-__all__ = ["check_oracles", "run_oracle"]
-
 _SOLUTION: Final = "solution/"
 _IMAGE: Final = "image/"
 _LONGEST: Final = 300

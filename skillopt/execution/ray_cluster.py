@@ -33,8 +33,6 @@ from skillopt.skills.document import Skill
 from skillopt.targets.drivers import runs_agent
 from skillopt.tasks import Task
 
-__all__ = ["RayCluster", "check_node", "pack", "run_on_node", "unpack"]
-
 _PACKAGE: Final = "skillopt-mcp"
 _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""

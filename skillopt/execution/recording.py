@@ -26,17 +26,6 @@ from skillopt.skills.folder import decode_skill, encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
 
-__all__ = [
-    "Recording",
-    "check_cap",
-    "config_of",
-    "earlier_looks",
-    "record_of",
-    "recorded_acts",
-    "recorded_events",
-    "scored_by",
-]
-
 
 class Recording:
     """Keeps what a run yields; whatever interrupts it leaves a run that the same call continues."""

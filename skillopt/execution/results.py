@@ -35,14 +35,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite, Task
 from skillopt.verifiers import VERIFIERS
 
-__all__ = [
-    "CompareResult",
-    "EvaluateResult",
-    "OptimizeResult",
-    "Scoring",
-    "open_session",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:

@@ -13,8 +13,6 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
 from skillopt.protocols import Forge
 
-__all__ = ["LONGEST_SILENCE", "Retry", "retrying_forge"]
-
 LONGEST_SILENCE: Final = 300.0
 """Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
 

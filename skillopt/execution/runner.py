@@ -29,8 +29,6 @@ from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
 from skillopt.tasks import Task
 
-__all__ = ["PROBE", "Activity", "CircuitBreaker", "RecordedRunner", "RunObserver", "run_rollout"]
-
 R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
 """Rollouts after which it is no accident that none was answered."""

@@ -10,8 +10,6 @@ from typing import Any, Final, TypeVar
 from skillopt.execution.interrupts import hear_ctrl_c
 from skillopt.sandbox.processes import stop_all_processes
 
-__all__ = ["ThreadExecutor"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 _LAST_SECONDS: Final = 5.0

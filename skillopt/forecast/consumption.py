@@ -15,8 +15,6 @@ from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["COLUMNS", "TABLE", "CallCost", "Consumption", "MostLikely", "consume", "foresee"]
-
 TABLE: Final = Path(__file__).with_name("runs.csv")
 """Made by `python -m benchmarks.run_table`."""
 

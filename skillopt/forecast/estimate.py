@@ -24,8 +24,6 @@ from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
 from skillopt.targets.drivers import find_harness_driver, find_model_driver
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Estimated", "Payment", "Records", "estimate", "payment_of", "read_records", "was_billed"]
-
 _FEWEST_ROLLOUTS: Final = 3
 """Recorded rollouts from which their mean cost says more than a typical one."""
 

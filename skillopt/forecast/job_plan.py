@@ -27,8 +27,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split
 from skillopt.versions.branches import DRAFT
 
-__all__ = ["JobLimits", "start_evaluation", "start_proposal", "start_training"]
-
 _UNITS: Final = {
     "max_rollouts": "rollouts",
     "max_tokens": "tokens",

@@ -19,8 +19,6 @@ from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Suite, Task
 
-__all__ = ["is_paid", "judge_calls", "typical_call", "typical_rollout"]
-
 _SPREAD: Final = 0.5
 """Standard deviation of the logarithm: eight of ten figures lie between half and twice the typical one."""
 

@@ -8,8 +8,6 @@ from statistics import fmean
 from skillopt.gate.comparison import PairedTask, Verdict
 from skillopt.rollouts import Rollout
 
-__all__ = ["ChangedTask", "OutcomeChange", "changed_tasks"]
-
 
 class OutcomeChange(StrEnum):
     """How the outcome of a task differs, what matters most first."""

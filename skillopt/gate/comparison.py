@@ -23,25 +23,6 @@ from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.tasks import Task, digest_of
 
-__all__ = [
-    "Outcome",
-    "PairedTask",
-    "Pairs",
-    "Tally",
-    "TargetOutcome",
-    "TaskCosts",
-    "Verdict",
-    "check_coverage",
-    "compare",
-    "compare_pairs",
-    "first_failure",
-    "has_partial_scores",
-    "least_gain",
-    "noise_floor",
-    "tally",
-    "task_gains",
-]
-
 _UNSEEN: Final = 0.25
 """Squared difference that is reckoned to those seen, so that a few tasks that agree do not look certain."""
 

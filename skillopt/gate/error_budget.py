@@ -11,8 +11,6 @@ from skillopt.gate.sign_flips import MOST_PATTERNS, SignFlips, draw_patterns
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 
-__all__ = ["ERROR_SPENT", "ErrorBudget", "ErrorSpent", "GainTest", "TestChoice", "round_weights"]
-
 ERROR_SPENT: Final = "Error-Spent"
 """Trailer of a version: what was spent since the version before it, or since the start of its run."""
 

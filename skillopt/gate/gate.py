@@ -32,8 +32,6 @@ from skillopt.settings import GateRule, Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "INCREMENT_TASKS", "Gate", "resolvable_gain"]
-
 BASELINE_TASKS: Final = 12
 """Tasks of `val` in a sample of the baseline, and between two looks at an increment: a third of a usual split."""
 

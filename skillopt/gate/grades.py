@@ -15,19 +15,6 @@ from typing import Final
 
 from skillopt.safety.plurals import count_noun
 
-__all__ = [
-    "GRADE",
-    "GRADE_MEANINGS",
-    "Against",
-    "Grade",
-    "Grading",
-    "Prior",
-    "estimate_grading",
-    "grade_name",
-    "grade_words",
-    "prior_from_training",
-]
-
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 

@@ -12,23 +12,6 @@ from typing import Final
 from skillopt.gate.comparison import PairedTask, Tally, Verdict
 from skillopt.settings import Metric
 
-__all__ = [
-    "HELD_OUT",
-    "VAL",
-    "Headline",
-    "compared_words",
-    "expectation",
-    "headline_of_tallies",
-    "headline_of_verdict",
-    "headline_of_versions",
-    "headline_trailers",
-    "metric_label",
-    "passed_cells",
-    "passed_words",
-    "read_headline",
-    "tally_words",
-]
-
 HELD_OUT: Final = "held-out"
 VAL: Final = "val"
 

@@ -21,16 +21,6 @@ from skillopt.gate.sign_flips import SignWalk, is_pass_fail, sign_p_value
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
-__all__ = [
-    "HERE_ROUNDS",
-    "MOST_REPEATS",
-    "HereTest",
-    "MeasuredHarm",
-    "can_show_harm",
-    "measure_harm",
-    "whole_repeats",
-]
-
 _WEIGHTS: Final = (0.7, 0.85, 0.95)
 """Shares of the error used up after each round but the last: most of what is shown at all is shown by the first."""
 

@@ -14,8 +14,6 @@ from typing import Final
 from skillopt.gate.sign_flips import flip_p_value
 from skillopt.rollouts import Judgement, Rollout
 
-__all__ = ["EXPLAINED", "JudgeAgreement", "is_explained", "judge_agreement", "share_interval"]
-
 EXPLAINED: Final = "the judge's own noise explains as much"
 
 _ERROR: Final = 0.1

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-__all__ = ["MeanBet", "MeanTest", "bet_on_repeats", "gain_limits", "lower_limit"]
-
 _BOLDEST: Final = 0.95
 """Largest share of the e-value at stake in one difference, so that the worst one leaves some."""
 

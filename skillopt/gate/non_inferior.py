@@ -17,8 +17,6 @@ from typing import Final
 
 from skillopt.gate.mean_bet import MeanBet
 
-__all__ = ["LOSS_ERROR", "WIDEST_MARGIN", "Look", "Loss", "judge_loss", "plan_looks"]
-
 LOSS_ERROR: Final = 0.10
 """Chance to say "nothing lost" where a margin or more is lost, over both looks together."""
 

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-__all__ = ["MOST_PATTERNS", "SignFlips", "SignWalk", "draw_patterns", "flip_p_value", "is_pass_fail", "sign_p_value"]
-
 MOST_PATTERNS: Final = 4096
 
 _HOPELESS: Final = 0.35

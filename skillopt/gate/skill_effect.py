@@ -18,8 +18,6 @@ from typing import Final
 
 from skillopt.gate.mean_bet import MeanBet, gain_limits
 
-__all__ = ["EFFECT_ERROR", "EffectTest", "SkillEffect", "draw_tasks", "share_error"]
-
 EFFECT_ERROR: Final = 0.1
 """Share of the skills said to help or hurt that may be wrong on average; half of it for each side of `idle`."""
 

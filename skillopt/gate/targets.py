@@ -9,8 +9,6 @@ from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
-__all__ = ["TargetGroups"]
-
 
 class TargetGroups:
     """Knows which tasks are one task done by several targets; where each stands alone, nothing changes."""

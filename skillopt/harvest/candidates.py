@@ -14,8 +14,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.suites.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
-__all__ = ["Candidate", "grouped_requests", "make_candidates", "task_name", "without_twins"]
-
 _MOST_CRITERIA: Final = 8
 _LONGEST_CRITERION: Final = 600
 _LEAST_WORDS: Final = 3

@@ -13,8 +13,6 @@ from typing import Final
 
 from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
 
-__all__ = ["DraftedPrompt", "draft_prompt", "without_frame"]
-
 _FENCE: Final = re.compile(r"^(?:```|~~~)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
 _TRAILER: Final = re.compile(

@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["DEFINITION", "NAME", "ChangedLines", "defined_names", "new_names", "read_patch", "side_of"]
-
 _TEST: Final = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|conftest)\.py$|[._-](?:test|spec|tests)\.\w+$"
     r"|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift)$"

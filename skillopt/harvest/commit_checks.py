@@ -22,8 +22,6 @@ from skillopt.tasks import File, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 from skillopt.versions.history import MergedChange, read_tree
 
-__all__ = ["CheckedChange", "TestCommand", "find_test_command", "prove_change", "why_not"]
-
 _VENVS: Final = (".venv", "venv", "env")
 _TESTS: Final = "{tests}"
 _PLUGIN: Final = "skillopt_outcomes"

@@ -25,8 +25,6 @@ from skillopt.suites.review_file import put_candidates
 from skillopt.versions.history import MergedChange, is_shallow, merged_changes, merged_messages, patch_of
 from skillopt.versions.repository import Repository
 
-__all__ = ["CommitHarvest", "HarvestedCommits", "changes_with_tests"]
-
 _MOST_COMMITS: Final = 5_000
 _MOST_CHECKED: Final = 200
 _BATCH: Final = 12

@@ -8,8 +8,6 @@ from typing import Final
 
 from skillopt.tasks import digest_of
 
-__all__ = ["is_near_copy", "near_copies", "word_digests"]
-
 _ALIKE: Final = 0.6
 """Share of words in common from which two requests are near copies."""
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["OwnNames"]
-
 _NAME: Final = "[name]"
 _LEAST: Final = 3
 _LEAST_LOCAL: Final = 5

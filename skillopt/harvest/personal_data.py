@@ -4,8 +4,6 @@ import re
 from ipaddress import IPv6Address
 from typing import Final
 
-__all__ = ["mask_hosts", "mask_personal_data"]
-
 _NAME: Final = r"[^/\\\s\"'`:,;<>()]{1,64}"
 _SURNAME: Final = r"(?: [A-Z][^/\\\s\"'`:,;<>()]{1,40}(?=[/\\]))?"
 _HOME: Final = re.compile(

@@ -15,8 +15,6 @@ from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
 
-__all__ = ["TAKEN_OUT", "FindSecrets", "Redaction", "secret_scanner"]
-
 TAKEN_OUT: Final = "[secret]"
 """What stands where a secret stood."""
 

@@ -7,8 +7,6 @@ from importlib.resources import files
 from math import log, sqrt
 from typing import Final
 
-__all__ = ["rule_groups", "shared_words"]
-
 _ALIKE: Final = 0.35
 """Mean cosine similarity from which groups of remarks are one rule, chosen with the next on 2,318 remarks."""
 

@@ -11,8 +11,6 @@ from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Config
 
 from skillopt.errors import UsageError
 
-__all__ = ["Remark", "is_formatting", "read_remarks", "read_rows", "settled_by"]
-
 _BOT: Final = re.compile(
     r"\[bot\]$|(?:^|[-_.])bot(?:$|[-_.])|^(?:copilot|codecov|sonarcloud|dependabot|renovate)\b", re.IGNORECASE
 )

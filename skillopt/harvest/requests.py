@@ -8,8 +8,6 @@ from typing import Final
 
 from skillopt.harvest.session import PastSession, PastTurn
 
-__all__ = ["Request", "failure_key", "is_correction", "repeated_failures", "session_requests"]
-
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 6_000
 _LONGEST_CORRECTION: Final = 1_500

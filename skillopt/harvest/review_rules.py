@@ -15,8 +15,6 @@ from skillopt.harvest.remarks import Remark
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
-__all__ = ["ReviewRule", "SettledRemark"]
-
 _LONGEST_RULE: Final = 300
 _LONGEST_REQUEST: Final = 1_500
 _MOST_TIMES: Final = 4

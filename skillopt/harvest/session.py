@@ -7,8 +7,6 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-__all__ = ["PastSession", "PastTurn", "SessionKind"]
-
 _MOST_TURNS: Final = 400
 _MOST_PATHS: Final = 60
 _MOST_FAILURES: Final = 20

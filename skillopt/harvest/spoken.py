@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["INTERRUPTED", "spoken_words"]
-
 INTERRUPTED: Final = "[Request interrupted by user"
 """How Claude Code notes that the person stopped the agent."""
 

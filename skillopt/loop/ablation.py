@@ -19,8 +19,6 @@ from skillopt.loop.harm import find_harm, screened
 from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["ENOUGH", "LeaveOut", "PatchTest", "ablate", "leave_out", "run_patch_test"]
-
 _POOR: Final = 0.4
 """Share of moved tasks below which something in the patch may be in the way."""
 

@@ -13,8 +13,6 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["BudgetReached", "CappedRunner", "TrainRollouts"]
-
 _MANY: Final = 1_000_000
 
 

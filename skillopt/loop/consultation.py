@@ -14,8 +14,6 @@ from skillopt.prompts.stages import ask_repair
 from skillopt.protocols import Runner
 from skillopt.rollouts import Reply
 
-__all__ = ["Answered", "Stage", "consult", "consult_in_halves", "review_text"]
-
 R = TypeVar("R")
 C = TypeVar("C")
 

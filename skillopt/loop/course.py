@@ -16,8 +16,6 @@ from skillopt.rollouts import Reply, Rollout
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Answerer", "Course", "Prompts", "Runs", "ask", "finish", "go", "measure"]
-
 T = TypeVar("T")
 
 

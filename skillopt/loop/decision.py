@@ -28,16 +28,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-__all__ = [
-    "accept",
-    "gate_is_due",
-    "grade_draft",
-    "measure_baseline",
-    "name_failing_tasks",
-    "run_gate",
-    "run_last_gate",
-]
-
 _CLEAR_LEAD: Final = 2.0
 """Expected z of a paired test on `val` at which a gate is asked: without, first versions take half as long again."""
 

@@ -16,8 +16,6 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
-__all__ = ["Draft", "Line", "Repeated", "clip", "find_held", "scheduled_edits"]
-
 Repeated = tuple[str, PeoplesRefusal]
 """Text of an edit that says in other words what people refused, and their refusal."""
 

@@ -12,8 +12,6 @@ from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
-__all__ = ["Refusal", "check_change", "check_edits", "check_leaks", "find_leaking_edits", "join_edits"]
-
 _LONGEST_EDIT: Final = 20_000
 """Characters of any part of an edit, the size of a whole skill of average length."""
 

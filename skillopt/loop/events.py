@@ -28,39 +28,6 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Change, Edit
 
-__all__ = [
-    "BaselineMeasured",
-    "CapsRaised",
-    "DraftChanged",
-    "DraftGraded",
-    "EditRefused",
-    "EditScreened",
-    "EditUnreadable",
-    "Event",
-    "GateDecided",
-    "HeldOutTestMeasured",
-    "LinesReviewed",
-    "MemoryUpdated",
-    "PatchTested",
-    "PromptSkipped",
-    "ReleaseCheckWithheld",
-    "RunEnded",
-    "RunStarted",
-    "SiblingMeasured",
-    "StepFailed",
-    "StepStarted",
-    "TasksSetAside",
-    "TextScreened",
-    "TrainMeasured",
-    "VerifierSuspected",
-    "VersionAccepted",
-    "decode_event",
-    "encode_event",
-    "event_line",
-    "newest_draft",
-]
-
-
 _MOST_NAMES: Final = 6
 _LONGEST_REASON: Final = 200
 

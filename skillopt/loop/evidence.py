@@ -20,8 +20,6 @@ from skillopt.rollouts import JUDGED_LINE, Rollout, Score
 from skillopt.skills.document import Skill
 from skillopt.tasks import JUDGED_KINDS, Task
 
-__all__ = ["PassRates", "Seen", "TrainEvidence", "symptoms_of"]
-
 _MOST_REPEATS = 5
 _MANY_REPEATS = 3
 _NOISY = 0.32

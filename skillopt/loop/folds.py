@@ -8,8 +8,6 @@ from skillopt.loop.evidence import TrainEvidence, symptoms_of
 from skillopt.rollouts import Rollout
 from skillopt.skills.edits import Edit, Op
 
-__all__ = ["drop_edits", "find_doubles", "join_lines", "lines_left_out"]
-
 
 def join_lines(joined: Draft, learned: Sequence[Sequence[Line]]) -> None:
     """Make the lines of both folds those of the joined draft.

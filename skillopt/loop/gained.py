@@ -24,8 +24,6 @@ from skillopt.loop.events import (
 )
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "why_nothing"]
-
 
 def gained_by_run(events: Iterable[Event]) -> Headline | None:
     """Compare the text that a run began with and its newest version; None where none was accepted.

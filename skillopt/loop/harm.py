@@ -12,8 +12,6 @@ from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
 
-__all__ = ["find_harm", "locate_harm", "screened"]
-
 _SCREENED: Final = 6
 _MORE_THAN_LUCK: Final = 0.35
 """Tasks that passed at the start and are run beside new lines, where they are more than this share."""

@@ -13,16 +13,6 @@ from skillopt.safety.rewording import is_reworded
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of
 
-__all__ = [
-    "MOST_LISTED",
-    "MOST_REMEMBERED",
-    "Memory",
-    "PeoplesRefusal",
-    "find_reworded",
-    "refusal_words",
-    "refused_by_people",
-]
-
 MOST_LISTED: Final = 8
 """Edits of each fate that are shown to the next reflection: more of them crowd out the evidence."""
 

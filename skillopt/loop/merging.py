@@ -18,8 +18,6 @@ from skillopt.loop.training_run import TrainingRun
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill
 
-__all__ = ["merge_folds", "parts_of_folds"]
-
 _MOST_REPAIRS: Final = 3
 """Changes of a merged text, each followed by another run of the whole."""
 

@@ -31,8 +31,6 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Suite
 
-__all__ = ["take_step", "train"]
-
 
 def train(  # noqa: PLR0913 - what a run is made of
     skill: Skill,

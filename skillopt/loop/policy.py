@@ -12,8 +12,6 @@ from skillopt.loop.evidence import PassRates, Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
 
-__all__ = ["IDLE", "MOST_TRIES", "Epochs", "Policy"]
-
 _SHOWN: Final = 24
 """Failing tasks of a reflection; in noise and after an idle step more of them find nothing more (12 worlds)."""
 

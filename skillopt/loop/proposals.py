@@ -29,8 +29,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit
 from skillopt.tasks import Split, Suite
 
-__all__ = ["ProposalTerms", "check_proposal", "try_proposal"]
-
 _MOST_REPEATS: Final = 100
 """Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
 

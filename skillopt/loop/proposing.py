@@ -28,8 +28,6 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Patch, split_lines
 from skillopt.tasks import Task
 
-__all__ = ["MERGE_SIZE", "Briefing", "MinibatchReflection", "Proposal", "make_lines", "propose_edits", "propose_lines"]
-
 MERGE_SIZE: Final = 8
 """Proposals joined by one merge, as in the published loop."""
 

@@ -20,8 +20,6 @@ from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Task
 
-__all__ = ["compare_epochs", "learn_as_published", "update_slowly"]
-
 _SHOWN_TOKENS = 150
 """Budget of feedback for one task in a comparison, in estimated tokens."""
 

@@ -18,8 +18,6 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task
 
-__all__ = ["LEAST_TEST_TASKS", "Released", "check_newest", "check_release", "look_confidence"]
-
 LEAST_TEST_TASKS: Final = 8
 """With fewer tasks even a version that mends half of what fails is hardly ever shown to be better."""
 

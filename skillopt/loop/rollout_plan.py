@@ -7,8 +7,6 @@ from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["ROLLOUTS_FOR_FOLDS", "SECOND_FOLD", "RolloutPlan", "least_rollouts", "plan_rollouts", "settle_folds"]
-
 ROLLOUTS_FOR_FOLDS: Final = 5
 """Rollouts a task from which folds hand over more than fixed halves, with 12 as with 40 tasks: with 4, neither half is
 learnt from long enough (60 simulated runs a cell)."""

@@ -21,8 +21,6 @@ from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import Task, digest_of
 
-__all__ = ["Sibling", "SiblingGuard", "error_for_each", "identify_siblings", "rollouts_kept", "without_siblings"]
-
 _MARK: Final = "siblings "
 """What the part of a run's configuration begins with that identifies them."""
 

@@ -22,8 +22,6 @@ from skillopt.prompts.digest import write_digest
 from skillopt.prompts.tried_edits import render_effect
 from skillopt.skills.edits import Edit, Op
 
-__all__ = ["Chain", "ablate_lines", "pick_failures", "propose_patch", "take_pooled_step", "try_patch"]
-
 _BATCH: Final = 12
 """Train tasks of a step of a noisy target."""
 

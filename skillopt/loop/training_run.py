@@ -28,9 +28,6 @@ from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["EpochProgress", "SuspectVerifiers", "TrainingRun"]
-
-
 _LONGEST_REASON: Final = 200
 
 

@@ -26,8 +26,6 @@ from skillopt.versions.decisions import PULL_REQUEST, EditLine, PersonsWord, rea
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
-__all__ = ["PeopleAnswers", "answer_people", "answer_training"]
-
 _LONGEST = 300
 _COMMANDS = "there are `/skillopt drop 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
 

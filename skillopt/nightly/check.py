@@ -19,8 +19,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.versions.remotes import Remote, RemoteLogin, Tips
 
-__all__ = ["Checked", "ForgeAccess", "check_night", "configured_skills", "find_access"]
-
 
 @dataclass(frozen=True, slots=True)
 class ForgeAccess:

@@ -32,8 +32,6 @@ from skillopt.versions.branches import DESCRIPTION_BRANCHES
 from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.decisions import PersonsWord
 
-__all__ = ["train_descriptions"]
-
 _MOST_ROWS: Final = 60
 _COUNTED: Final = re.compile(r"\d{1,6}/\d{1,6}", re.ASCII)
 

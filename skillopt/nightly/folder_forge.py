@@ -10,8 +10,6 @@ from skillopt.errors import ForgeDownError
 from skillopt.nightly.forges import DRAFT_TITLE
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 
-__all__ = ["FolderForge"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Kept:

@@ -18,18 +18,6 @@ from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
 from skillopt.versions.remotes import find_kept_token
 
-__all__ = [
-    "DRAFT_TITLE",
-    "FORGES",
-    "ForgeAccount",
-    "find_account",
-    "load_forge",
-    "mark_of",
-    "marked",
-    "repository_in",
-    "split_title",
-]
-
 FORGES: Final = {
     "github": "skillopt.nightly.github:GitHubForge",
     "gitlab": "skillopt.nightly.gitlab:GitLabForge",

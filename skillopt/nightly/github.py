@@ -32,8 +32,6 @@ from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["CheckRun", "Conclusion", "GitHubForge", "github_retry_after"]
-
 _NO_DRAFTS: Final = "Draft pull requests are not supported"
 _SECONDS: Final = 30
 _NEWEST: Final = 30

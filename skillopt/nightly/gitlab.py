@@ -26,8 +26,6 @@ from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["GitLabForge"]
-
 _SECONDS: Final = 30
 _NEWEST: Final = 30
 _DEVELOPER: Final = 30

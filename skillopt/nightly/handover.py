@@ -21,20 +21,6 @@ from skillopt.protocols import PullRequest, RepositoryFacts
 from skillopt.suites.config_lines import put_file
 from skillopt.versions.remotes import Tips
 
-__all__ = [
-    "BUNDLE",
-    "OFFERS",
-    "REPORT",
-    "OfferFolder",
-    "ReviewState",
-    "SkillOffers",
-    "SkillReview",
-    "make_folder",
-    "read_offers",
-    "read_state",
-    "write_file",
-]
-
 BUNDLE: Final = "bundle"
 OFFERS: Final = "offers.json"
 REPORT: Final = "report"

@@ -8,9 +8,6 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
-__all__ = ["Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure"]
-
-
 _LEAST_USD: Final = 1e-9
 """Less is what adding dollars leaves of nothing."""
 

@@ -22,8 +22,6 @@ from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.bundles import check_commits, read_bundle
 from skillopt.versions.remotes import Remote, Tips
 
-__all__ = ["offer_night"]
-
 _ENDED: Final = (Training.GONE, Training.NO_SUITE)
 
 _PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft", "description": "skillopt-trigger"}

@@ -52,8 +52,6 @@ from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit, text_
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository
 
-__all__ = ["ClaimSources", "OfferPlace", "WrittenOffer", "suspicious_runs", "write_offer"]
-
 _MOST_TASKS: Final = 1000
 _LONGEST: Final = 400
 """Characters of a reason why nothing could be measured."""

@@ -32,8 +32,6 @@ from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
-__all__ = ["Night", "offer_decision", "offer_draft", "offer_version"]
-
 _NO_RECORD: Final = "the record of its run is not here"
 _DECISIONS: Final = ("declined", "undeclined", "dropped")
 

@@ -16,24 +16,6 @@ from pydantic import BaseModel, ConfigDict
 
 from skillopt.protocols import Comment, PullRequest
 
-__all__ = [
-    "Asked",
-    "AskedCommand",
-    "Closing",
-    "ListedEdit",
-    "StrictModel",
-    "Verb",
-    "carry_unticked",
-    "handled_mark",
-    "last_handled",
-    "read_asked",
-    "read_checklist",
-    "read_closing",
-    "read_commands",
-    "read_ignored",
-    "unticked_edits",
-]
-
 _LONGEST: Final = 70_000
 """Characters of a text that are looked at; forges keep fewer."""
 

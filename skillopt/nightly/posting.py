@@ -18,21 +18,6 @@ from skillopt.protocols import Forge, PullRequest
 from skillopt.safety.escaping import truncate
 from skillopt.settings import NightlySettings
 
-__all__ = [
-    "CLOSED_BY_NIGHT",
-    "Action",
-    "BranchOffer",
-    "PostedAnswer",
-    "PullRequestDecision",
-    "PullRequestUpdate",
-    "closed_by_people",
-    "decide_pull_request",
-    "disarm_page",
-    "open_request",
-    "post_answers",
-    "post_offer",
-]
-
 CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
 """First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
 

@@ -23,18 +23,6 @@ from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 from skillopt.versions.repository import Repository
 
-__all__ = [
-    "DefaultBranch",
-    "Due",
-    "DueCause",
-    "DueFacts",
-    "SkillState",
-    "read_skill_state",
-    "sort_by_priority",
-    "why_due",
-    "why_gone",
-]
-
 _DUE_DAYS: Final = 30.0
 """Days after which a skill is trained again."""
 

@@ -50,8 +50,6 @@ from skillopt.versions.bundles import write_bundle
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.remotes import Remote, find_stored_credentials
 
-__all__ = ["train_night"]
-
 
 def train_night(
     state: Path,

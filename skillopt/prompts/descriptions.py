@@ -10,8 +10,6 @@ from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.json_replies import read_object, schema_of
 
-__all__ = ["DESCRIPTION_SCHEMA", "DescriptionEvidence", "TriedDescription", "ask_description", "read_description"]
-
 _NOTHING: Final = "(none)"
 _MOST_REQUESTS: Final = 30
 _MOST_SIBLINGS: Final = 60

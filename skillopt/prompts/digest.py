@@ -7,8 +7,6 @@ from typing import Final
 from skillopt.prompts.evidence import fence
 from skillopt.tasks import Task
 
-__all__ = ["write_digest"]
-
 _MOST_TAGS: Final = 20
 _MOST_TASKS: Final = 30
 _LONGEST_NAME: Final = 60

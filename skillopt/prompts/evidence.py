@@ -13,8 +13,6 @@ from skillopt.rollouts import Message, Rollout, Score
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["ROLLOUT_TOKENS", "fence", "render_rollout", "render_rollouts", "shorten_middle"]
-
 ROLLOUT_TOKENS: Final = 1500
 """Most tokens (estimated) of one rollout in a prompt: a minibatch of eight then fits beside any skill."""
 

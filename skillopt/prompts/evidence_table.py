@@ -7,8 +7,6 @@ from typing import Final
 
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["TABLE_TOKENS", "EvidenceRow", "feedback_line", "write_evidence_table"]
-
 TABLE_TOKENS: Final = 2_300
 """Tokens (estimated) that rows share where feedback can be cut to fit."""
 

@@ -10,8 +10,6 @@ from skillopt.rollouts import Rollout
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["PROMPT_TOKENS", "SAME_FEEDBACK", "FailureGroup", "group_failures", "render_failures"]
-
 PROMPT_TOKENS: Final = 12_000
 """Tokens (estimated) of a whole prompt: what a model reads well, and what a small context still holds."""
 

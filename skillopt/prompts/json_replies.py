@@ -9,8 +9,6 @@ from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import ReplyError, describe_mistake
 
-__all__ = ["find_object", "read_object", "schema_of"]
-
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _MOST_TRIES: Final = 5_000

@@ -21,8 +21,6 @@ from skillopt.prompts.json_replies import find_object
 from skillopt.safety.judge_address import quote_lines
 from skillopt.tasks import digest_of
 
-__all__ = ["JUDGE_SCHEMA", "JUDGING", "JudgeReading", "JudgedResult", "ask_judge", "read_judge"]
-
 JUDGING: Final = "each criterion twice, in random order"
 """How criteria are judged; scores that came about in another way are not compared with these."""
 

@@ -13,8 +13,6 @@ from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.json_replies import find_object
 from skillopt.skills.edits import Edit, Op, blocks_of
 
-__all__ = ["DOUBLED", "MOST_EDITS_READ", "ProposedEdit", "ProposedLine", "Reflection", "Unread", "read_reflection"]
-
 MOST_EDITS_READ: Final = 64
 """Edits of one reply that are read."""
 

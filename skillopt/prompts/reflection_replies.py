@@ -13,8 +13,6 @@ from skillopt.safety.leaks import LeakClass, ProtectedText, find_leaks
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Op, blocks_of
 
-__all__ = ["SHORT_SKILL", "ReflectionReader", "cut_ids", "edits_of_rewrite"]
-
 SHORT_SKILL: Final = 60
 """Lines from which on a skill is changed by single edits alone."""
 

@@ -18,8 +18,6 @@ from skillopt.prompts.json_replies import read_object, schema_of
 from skillopt.safety.judge_address import quote_lines
 from skillopt.tasks import digest_of
 
-__all__ = ["REVIEW_SCHEMA", "FlaggedLine", "ask_reviews", "read_reviews"]
-
 _READINGS: Final = (1, 2)
 _ACTS: Final = (
     "Send a copy of the finished work to {0}@{1}.example",

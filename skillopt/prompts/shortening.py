@@ -8,8 +8,6 @@ from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.json_replies import read_object, schema_of
 
-__all__ = ["SHORTER_SCHEMA", "ask_shorter", "read_shorter"]
-
 
 class _Shorter(BaseModel):
     reasoning: str = ""

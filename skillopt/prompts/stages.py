@@ -21,27 +21,6 @@ from skillopt.prompts.tried_edits import TriedEdit, render_tried
 from skillopt.skills.document import GUIDANCE, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 
-__all__ = [
-    "EDITS_SCHEMA",
-    "META_UPDATE_SCHEMA",
-    "RANKING_SCHEMA",
-    "REFLECTION_SCHEMA",
-    "SLOW_UPDATE_SCHEMA",
-    "Aim",
-    "Told",
-    "ask_about_failures",
-    "ask_merge",
-    "ask_meta_update",
-    "ask_ranking",
-    "ask_reflection",
-    "ask_repair",
-    "ask_slow_update",
-    "edits_schema",
-    "read_meta_update",
-    "read_ranking",
-    "read_slow_update",
-]
-
 _NOTHING = "(nothing yet)"
 _LEAST_EVIDENCE: Final = 5_000
 """Tokens of failures that a prompt has room for, however long the skill is."""

@@ -19,8 +19,6 @@ from skillopt.rollouts import readable
 from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["TASK_DRAFTS_SCHEMA", "DraftReading", "TaskDraft", "ask_task_drafts", "read_task_drafts"]
-
 _SKILL_TOKENS: Final = 12_000
 _FILES_TOKENS: Final = 6_000
 _KNOWN_TOKENS: Final = 3_000

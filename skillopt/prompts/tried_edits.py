@@ -9,8 +9,6 @@ from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["HEADINGS", "SHOWN_TOKENS", "EditFate", "TriedEdit", "render_effect", "render_tried"]
-
 SHOWN_TOKENS: Final = 150
 """Most tokens (estimated) of what the target did with one edit."""
 

@@ -30,18 +30,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import Task
 
-__all__ = [
-    "BeforeAfter",
-    "DifferingTask",
-    "Parting",
-    "TaskChange",
-    "before_after_page",
-    "describe_worst",
-    "find_differing_tasks",
-    "find_parting",
-    "task_anchor",
-]
-
 _MOST_TASKS: Final = 60
 _MOST_ANSWER: Final = 6000
 _HALF: Final = 0.5

@@ -13,31 +13,6 @@ from skillopt.reports.view import HeatRow
 from skillopt.safety.capabilities import NewCapability, describe_difference
 from skillopt.safety.escaping import truncate
 
-__all__ = [
-    "Box",
-    "Bullets",
-    "Commands",
-    "Details",
-    "Diff",
-    "Facts",
-    "Grid",
-    "Heading",
-    "MarkdownText",
-    "Paragraph",
-    "ReportBlock",
-    "Sides",
-    "Table",
-    "Text",
-    "act_blocks",
-    "cited",
-    "cut_middle",
-    "difference_blocks",
-    "list_names",
-    "paragraphs",
-    "replace_quoted",
-    "split_quoted",
-]
-
 _OPEN, _CLOSE = "\x02", "\x03"
 _QUOTED: Final = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 _CODE: Final = re.compile("`([^`]*)`")

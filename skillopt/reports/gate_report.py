@@ -32,16 +32,6 @@ from skillopt.review.result import (
 )
 from skillopt.safety.escaping import escape_hidden, escape_terminal, truncate
 
-__all__ = [
-    "MOST_ANNOTATIONS",
-    "MOST_BYTES",
-    "escape_log_line",
-    "render_annotations",
-    "render_gate_junit",
-    "render_gate_summary",
-    "render_gate_text",
-]
-
 MOST_BYTES: Final = 64_000
 """Most bytes of a summary: a comment on GitHub holds 65,536, with the mark by which it is found again."""
 

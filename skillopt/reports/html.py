@@ -17,8 +17,6 @@ from skillopt.reports.view import FOLDS, Cell, CellState, HeatRow
 from skillopt.safety.escaping import escape_hidden
 from skillopt.skills.word_diff import Piece, PieceKind, diff_words
 
-__all__ = ["print_page"]
-
 _MOST_LINES: Final = 160
 """Tasks of a split that are shown."""
 

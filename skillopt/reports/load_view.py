@@ -71,8 +71,6 @@ from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
 from skillopt.versions.decisions import declined_runs
 
-__all__ = ["RunRecords", "build_view", "digests_of", "find_run", "load_progress", "load_view"]
-
 _NEWEST = 1_000
 """Runs among which one that is no gate is looked for."""
 

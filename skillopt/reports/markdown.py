@@ -33,17 +33,6 @@ from skillopt.safety.escaping import escape_hidden
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 
-__all__ = [
-    "code_block",
-    "code_span",
-    "comment_marker",
-    "inline_code",
-    "print_markdown",
-    "shell_block",
-    "text_block",
-    "web_link",
-]
-
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
 _ACTS_AS_WRITTEN = re.compile(
     r"<!--|-->|@\w|#\d|\bgh-\d|://|\bwww\.|/(?:issues|pull|skillopt|commit)\b|(?<!\S)/\w|[\w.-]+/[\w.-]+#",

@@ -36,18 +36,6 @@ from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import Version
 from skillopt.versions.merging import Conflict
 
-__all__ = [
-    "OFFER_LIMIT",
-    "OfferClaim",
-    "OfferView",
-    "OfferedEdit",
-    "OfferedVersion",
-    "lines_by_people",
-    "offer_body",
-    "offer_mark",
-    "offer_title",
-]
-
 OFFER_LIMIT: Final = 64_000
 """Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
 

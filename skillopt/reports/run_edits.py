@@ -24,17 +24,6 @@ from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.trained_files import split_text
 
-__all__ = [
-    "ReportLimits",
-    "edits_not_taken",
-    "list_draft_edits",
-    "list_taken_edits",
-    "list_units",
-    "more_line",
-    "name_files",
-    "show_changes",
-]
-
 _MOST_VERSIONS: Final = 24
 _LONGEST_DIFF: Final = 200_000
 

@@ -25,16 +25,6 @@ from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.ledger import Ledger, ResultRow
 
-__all__ = [
-    "PageRollout",
-    "choose_rollouts",
-    "read_rollouts",
-    "render_markdown",
-    "render_page",
-    "show_rollouts",
-    "show_turns",
-]
-
 _MOST_ROLLOUTS: Final = 60
 _MOST_TURNS: Final = 40
 _MOST_USES: Final = 8

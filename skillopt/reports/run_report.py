@@ -50,8 +50,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
 
-__all__ = ["funnel_words", "run_details", "run_report"]
-
 _TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
 _OUTCOMES: Final = {
     Outcome.ACCEPT: "Accepted",

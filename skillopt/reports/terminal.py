@@ -29,8 +29,6 @@ from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["print_terminal", "render_terminal"]
-
 _METER: Final = 20
 _LEAST: Final = 20
 _LABEL: Final = 10

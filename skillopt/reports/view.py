@@ -21,24 +21,6 @@ from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
 
-__all__ = [
-    "FOLDS",
-    "SEEN_SPLITS",
-    "Ablation",
-    "AskedAndPaid",
-    "Cell",
-    "CellState",
-    "DraftView",
-    "EditView",
-    "Fate",
-    "GateView",
-    "HeatRow",
-    "RunView",
-    "StepView",
-    "VersionView",
-    "render_json",
-]
-
 FOLDS: Final = ("fold 1", "fold 2")
 """Names of two folds that teach and judge in turn, where other suites have splits."""
 

@@ -12,19 +12,6 @@ from skillopt.rollouts import Acts, Trajectory
 from skillopt.safety.judge_address import addressing_lines
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = [
-    "Act",
-    "Sign",
-    "Suspicion",
-    "TakenAction",
-    "final_output",
-    "find_acts",
-    "is_reading",
-    "read_actions",
-    "reference_text",
-    "text_of",
-]
-
 
 class Sign(StrEnum):
     """What a rollout did that the ordinary ones of its task do not do."""

@@ -15,8 +15,6 @@ from skillopt.skills.document import Skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import Severity, validate
 
-__all__ = ["ALWAYS_REFUSED", "REFUSED", "check_new_text"]
-
 ALWAYS_REFUSED: Final = frozenset({LintClass.HIDDEN_UNICODE, LintClass.CREDENTIAL})
 """Classes of text that no reviewer can be asked to overlook."""
 

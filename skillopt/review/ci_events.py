@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from skillopt.errors import UsageError
 
-__all__ = ["EventBase", "find_event_base"]
-
 _NOTHING: Final = "0"
 """What a commit's hash consists of where there was no commit."""
 

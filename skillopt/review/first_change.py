@@ -7,8 +7,6 @@ from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 
-__all__ = ["find_first_change", "find_unmeasured", "unexercised_files"]
-
 _SKILL_FILE: Final = "SKILL.md"
 _WITHOUT_TOOLS: Final = ("chat", "demo")
 """Harnesses without tools. `chat` writes small text files into its one prompt; an agent opens them when it needs them,

@@ -26,8 +26,6 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["TOLERATED_LOSS", "ChangeGate", "Demand", "exchanged", "why_untestable"]
-
 TOLERATED_LOSS: Final = 0.2
 """A change that is not asked for a margin passes when a loss of more than this is ruled out."""
 

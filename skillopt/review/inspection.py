@@ -25,8 +25,6 @@ from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import Task
 
-__all__ = ["RunRollouts", "find_suspicions"]
-
 _LEAST_WEIGHT: Final = 4
 _LEAST_SHARE: Final = 0.5
 _LEAST_LETTERS: Final = 6

@@ -10,19 +10,6 @@ from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import NewCapability
 
-__all__ = [
-    "ChangeFinding",
-    "ChangeKind",
-    "GateReport",
-    "GatedChange",
-    "Judged",
-    "Required",
-    "ReviewAnswer",
-    "Standing",
-    "SuiteMeasurement",
-    "Weight",
-]
-
 
 class ChangeKind(StrEnum):
     """What became of a skill between two revisions."""

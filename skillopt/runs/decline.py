@@ -35,8 +35,6 @@ from skillopt.versions.decisions import (
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["Declined", "decline", "drop_offered", "undecline"]
-
 _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimizer-Model", "Suite-Digest")
 
 

@@ -25,8 +25,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import count_refused, note_shown
 from skillopt.tasks import Split, Task
 
-__all__ = ["TaskEvidence", "evidence"]
-
 _RUNS = 50  # newest, which are searched for rejected edits
 
 _EXAMPLE_TOKENS = 600

@@ -27,28 +27,6 @@ from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBAC
 from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = [
-    "ListedDraft",
-    "ListedVersions",
-    "Restored",
-    "acts_of",
-    "compare_versions",
-    "diff_files",
-    "difference_of_files",
-    "first_text",
-    "list_versions",
-    "pair_documents",
-    "refusals_before",
-    "released_of",
-    "resolve_version",
-    "roll_back",
-    "shown_of",
-    "skill_at",
-    "upstream_commit",
-    "versions_of",
-    "without_leaks",
-]
-
 _SCRIPTS: Final = ("sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "bat")
 
 

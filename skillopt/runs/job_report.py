@@ -18,8 +18,6 @@ from skillopt.storage.jobs import Job, JobProgress, JobState, cancel_job, find_j
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 
-__all__ = ["JobGlance", "JobReport", "RunStatus", "cancel", "glance", "job", "jobs", "locate", "run_status"]
-
 _LINES = 30
 _MINUTES_FROM = 100  # seconds
 

@@ -29,21 +29,6 @@ from skillopt.versions.commit_message import UPSTREAM, commit_kind
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = [
-    "RunPlan",
-    "Start",
-    "begin_run",
-    "incumbent_of",
-    "is_new_text",
-    "make_plan",
-    "protected_siblings",
-    "read_version",
-    "record_run",
-    "stages_of",
-    "uncommitted_start",
-    "upstream_of",
-]
-
 _MOST_TRAINED: Final = 200_000
 """Characters; edits of a longer text are refused, and no prompt holds it beside failures."""
 

@@ -34,20 +34,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, read_shown
 from skillopt.tasks import Split, digest_of
 
-__all__ = [
-    "SHORT",
-    "ChangeMeasurement",
-    "ChangedTexts",
-    "EditsProposal",
-    "ProposalEdit",
-    "ProposalResult",
-    "RefusedEdit",
-    "check",
-    "measure_change",
-    "parse_proposal",
-    "propose",
-]
-
 SHORT = 12
 """Characters of a digest that name an incumbent."""
 

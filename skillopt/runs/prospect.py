@@ -18,8 +18,6 @@ from skillopt.settings import GateRule, Metric, Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["GainChance", "Prospect", "chances_of_gains", "expect_prospect", "rollouts_needed", "what_it_can_show"]
-
 _TABLE: Final = Path(__file__).with_name("power.csv")
 """Made by `python -m tools.power_table` from the gate's own tests, at confidence 0.9."""
 

@@ -23,24 +23,6 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Split, Suite, Task
 from skillopt.versions.commit_message import Version
 
-__all__ = [
-    "CriterionMarks",
-    "Part",
-    "TaskOutcomes",
-    "TaskStanding",
-    "count_outcomes",
-    "earlier_gates",
-    "error_budget",
-    "marks_of_criteria",
-    "read_error",
-    "recorded_rates",
-    "recorded_rollouts",
-    "runs_on",
-    "spent_by_earlier",
-    "train_rollouts_of",
-    "training_runs_of",
-]
-
 _LEAST_RUNS: Final = 3
 """Runs from which a task that passed always, or never, is said to."""
 

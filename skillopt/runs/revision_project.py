@@ -19,8 +19,6 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import FolderChange, read_revision_file, worktree_folders, write_files
 
-__all__ = ["RevisionProject", "find_changed_agent"]
-
 
 class RevisionProject:
     """A project at a revision, or in the work tree."""

@@ -48,19 +48,6 @@ from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM,
 from skillopt.versions.decisions import edit_trailers, needed_trailers, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = [
-    "SIBLING",
-    "DraftState",
-    "RecordedRun",
-    "became_version",
-    "draft_obstacle",
-    "grade_of",
-    "open_draft",
-    "read_grading",
-    "read_refusals",
-    "version_of",
-]
-
 _RUN: Final = "Skillopt-Run"
 
 _MOST_REFUSALS: Final = 200

@@ -28,8 +28,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.targets.handoff import HandoffFolder
 
-__all__ = ["Optimized", "optimize"]
-
 _BY_HAND: Final = "handoff"
 _KEPT: Final = "the branch of versions starts with a commit of it"
 

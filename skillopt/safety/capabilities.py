@@ -6,8 +6,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, key_of
 
-__all__ = ["NewCapability", "capability_difference", "describe_difference"]
-
 NewCapability = Literal
 """One capability that is new: its kind, the text that names it, and its line from 1 in the new text."""
 

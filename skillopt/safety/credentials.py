@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from math import log2
 from typing import Final
 
-__all__ = ["FORGE_TOKENS", "Credential", "find_credentials", "mask"]
-
 FORGE_TOKENS: Final = (
     *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
     *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),

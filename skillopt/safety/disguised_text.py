@@ -13,8 +13,6 @@ from typing import Final
 from skillopt.safety.hidden_unicode import without_hidden
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["as_read", "find_encoded_text", "find_mixed_letters", "scripts_of", "without_entities"]
-
 _NUMBERED: Final = re.compile(r"&#0*(?P<digits>[0-9]++)")
 _MOST_DIGITS: Final = 7  # of a character's number
 

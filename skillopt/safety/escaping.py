@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from skillopt.safety.hidden_unicode import hidden_runs
 
-__all__ = ["escape_hidden", "escape_json", "escape_terminal", "escape_terminal_lines", "truncate"]
-
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""

@@ -19,8 +19,6 @@ from skillopt.safety.words import is_foreign, is_ordinary, language_of, words_of
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Task
 
-__all__ = ["find_ungrounded", "name_ungrounded"]
-
 _MOST_FINDINGS: Final = 20
 _LONGEST_EXCERPT: Final = 80
 _WHOLE: Final = frozenset(

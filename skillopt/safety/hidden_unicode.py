@@ -9,8 +9,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["HiddenRun", "hidden_runs", "without_hidden"]
-
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2028\u2029\u2800\u3164\uffa0\ufffc\U0001d159"
 _CANDIDATE = re.compile(
     # Control characters, and all beyond Latin but the letters and marks that texts are full of.

@@ -13,8 +13,6 @@ from skillopt.safety.disguised_text import as_read
 from skillopt.safety.escaping import escape_hidden
 from skillopt.safety.unseen_text import CHAT_MARK
 
-__all__ = ["LEFT_OUT", "addressing_lines", "leave_out_lines", "quote_lines"]
-
 LEFT_OUT: Final = "[left out: a line that speaks to whoever judges this]"
 
 _JUDGE: Final = r"(?:judge|grader|grading (?:model|system|script)|evaluator|assessor|scorer|rater)s?"

@@ -32,8 +32,6 @@ from skillopt.safety.told_answers import Answers, Words, find_told, index_answer
 from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
-__all__ = ["LEAK_REASON", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
-
 _RUN: Final = 8
 """Words in a row that make a quote."""
 

@@ -22,8 +22,6 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
 from skillopt.skills.trained_files import is_script, split_text
 
-__all__ = ["LintFinding", "find_marks", "find_piped_command", "lint_change"]
-
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:

@@ -23,8 +23,6 @@ from skillopt.safety.told_answers import write_numbers
 from skillopt.safety.unseen_text import page_parser
 from skillopt.safety.words import is_frequent, is_ordinary, language_of, words_of
 
-__all__ = ["NETWORK", "Literal", "LiteralKind", "code_lines", "find_literals", "key_of", "normalise", "split_prose"]
-
 
 class LiteralKind(StrEnum):
     """What a literal names, what it lets an agent do first."""

@@ -2,8 +2,6 @@
 
 from math import floor, log10
 
-__all__ = ["count_noun", "write_dollars"]
-
 
 def count_noun(number: int, noun: str, several: str = "") -> str:
     """Write a number with its noun.

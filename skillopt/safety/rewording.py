@@ -8,8 +8,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["is_reworded"]
-
 _LEAST_SHARED: Final = 0.33
 _LEAST_OF_ONE: Final = 0.5
 """Share of words in common from which two rules are alike, and where only one word is in common.

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["MARKED", "LintClass", "TextMatch"]
-
 
 class LintClass(StrEnum):
     """A class of text that edits may not add."""

@@ -14,8 +14,6 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Task
 
-__all__ = ["Answers", "Words", "find_told", "index_answers", "split_words", "write_numbers"]
-
 _SHORT: Final = 7
 _SHORT_TEXT: Final = 400
 """A line of so many words, of a reference answer of so many characters, is looked for as a whole."""

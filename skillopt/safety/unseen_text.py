@@ -14,8 +14,6 @@ from markdown_it.token import Token
 
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["CHAT_MARK", "find_carriers", "find_unseen", "page_parser"]
-
 _COMMENT: Final = re.compile(
     r"<!--(?!\s*skillopt:).*?(?:--!?>|\Z)|<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*", re.DOTALL
 )

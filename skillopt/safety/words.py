@@ -8,8 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["is_foreign", "is_frequent", "is_ordinary", "language_of", "words_of"]
-
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ar", "fa", "lv", "eu")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MOST: Final = 2_000

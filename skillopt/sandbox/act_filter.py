@@ -9,8 +9,6 @@ import socket
 import struct
 from collections.abc import Mapping
 
-__all__ = ["FORMS", "WRITES", "YES", "become_recorded", "records_reads"]
-
 _LOAD, _EQUAL, _LEAST, _BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
 _ALLOW, _HOLD, _MISSING = 0x7FFF0000, 0x7FC00000, 0x00050026  # the last is errno ENOSYS
 _ARGUMENTS = 16  # offset in struct seccomp_data, after the number at 0 and the architecture at 4

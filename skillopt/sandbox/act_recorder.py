@@ -16,8 +16,6 @@ from contextlib import suppress
 
 from skillopt.sandbox.act_filter import FORMS, WRITES, YES, records_reads
 
-__all__ = ["ActRecord", "HeldCalls", "asked_name", "proxied_host"]
-
 _RECEIVE, _ANSWER, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104  # ioctl numbers of a seccomp listener
 _CALL, _REPLY, _GO_ON = struct.Struct("QIIiIQ6Q"), struct.Struct("QqiI"), 1
 _TAKE_FILE = 438  # pidfd_getfd, the same on every architecture

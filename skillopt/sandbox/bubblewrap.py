@@ -30,8 +30,6 @@ from skillopt.sandbox.gateway import ENVIRONMENT
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 
-__all__ = ["Sandbox", "SandboxChoice", "sandbox_warning", "unboxed_checks"]
-
 SandboxChoice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"

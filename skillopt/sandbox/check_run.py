@@ -12,8 +12,6 @@ from skillopt.sandbox.limits import verifier_limits
 from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
 from skillopt.sandbox.workspace import Workspace
 
-__all__ = ["CheckProgram", "run_check"]
-
 _GIT: Final = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",

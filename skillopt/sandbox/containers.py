@@ -18,20 +18,6 @@ from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File, digest_of
 
-__all__ = [
-    "ENGINE",
-    "ExecutorChoice",
-    "agent_command",
-    "changed_in_container",
-    "container_of",
-    "end_agent",
-    "engine_trouble",
-    "find_engine",
-    "run_in_container",
-    "started_container",
-    "trouble_of",
-]
-
 ExecutorChoice = Literal["auto", "sandbox", "container"]
 
 ENGINE: Final = "SKILLOPT_ENGINE"

@@ -21,8 +21,6 @@ from contextlib import suppress
 from skillopt.sandbox.act_filter import become_recorded
 from skillopt.sandbox.act_recorder import ActRecord, HeldCalls, asked_name, proxied_host
 
-__all__ = ["ENVIRONMENT", "border", "inside", "outside", "run_gateway"]
-
 _CHUNK = 1 << 16
 _AMBIENT, _CLEAR_ALL = 47, 4  # of prctl, from <linux/prctl.h>
 _MEETING = "meeting"

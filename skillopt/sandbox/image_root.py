@@ -19,8 +19,6 @@ from skillopt.sandbox.venvs import base_of, provide_packages
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File
 
-__all__ = ["ImageRoot", "prepared"]
-
 _FOLDERS: Final = ("tmp", "root", "run", "home", "var/tmp", "var/log", "logs/agent", "logs/verifier", "tests")
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STAND_INS: Final = "/run/stand-ins"

@@ -15,8 +15,6 @@ from typing import Final
 
 from skillopt.sandbox.workspace import folder_size
 
-__all__ = ["Limits", "Watch", "descendants", "process_numbers", "rollout_limits", "verifier_limits"]
-
 _GIBIBYTE: Final = 1 << 30
 _MOST_PROCESSES: Final = 256
 _PROCESSES_SECONDS: Final = 0.1

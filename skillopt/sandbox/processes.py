@@ -26,8 +26,6 @@ from skillopt.sandbox.limits import Limits, Watch, descendants, process_numbers
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 
-__all__ = ["ProcessResult", "end_inheritors", "run_process", "shell_problem", "stop_all_processes"]
-
 _POLL_SECONDS: Final = 0.05
 _DRAIN_SECONDS: Final = 1.0
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)

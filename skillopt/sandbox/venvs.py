@@ -21,8 +21,6 @@ from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import digest_of
 
-__all__ = ["base_of", "provide_packages", "venvs_folder"]
-
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
 _MOST_BYTES: Final = 10 << 30

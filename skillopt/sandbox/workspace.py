@@ -24,16 +24,6 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.tasks import File
 
-__all__ = [
-    "Unreadable",
-    "Workspace",
-    "changed_files",
-    "check_path",
-    "find_files",
-    "folder_size",
-    "read_workspace_file",
-]
-
 _OUTSIDE_REACH: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )

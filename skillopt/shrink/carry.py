@@ -29,8 +29,6 @@ from skillopt.skills.document import Block, Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, apply_edits, blocks_of
 from skillopt.tasks import Task
 
-__all__ = ["Carried", "CarriedAs", "Reapplying", "carry_edits"]
-
 _LONGEST_QUOTE: Final = 80
 _MARGIN: Final = 0.10
 """Least margin against the old version, as where a draft builds on a proven one: noise hides a smaller one."""

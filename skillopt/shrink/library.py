@@ -21,8 +21,6 @@ from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, ha
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 from skillopt.triggers.shortening import MOST_SHORTENINGS
 
-__all__ = ["Library", "LibraryReport", "listed_texts", "read_library", "shorten_library"]
-
 
 @dataclass(frozen=True, slots=True)
 class LibraryReport:

@@ -11,8 +11,6 @@ from typing import Final
 
 from rich.cells import cell_len
 
-__all__ = ["CLIENTS", "ListedSkill", "Listing", "ListingClient", "list_skills"]
-
 _CHARACTERS_OF_A_TOKEN: Final = 4
 _WITHOUT_TABLE: Final = 35
 """Tokens of a table of roots that cost Codex nothing, because what it writes around the table is shorter then."""

@@ -23,8 +23,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
 
-__all__ = ["ShrinkForecast", "Shrunk", "forecast_shrink", "shrink_skill"]
-
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5
 """Rollouts of a task where no unit is needed: start, search, and both texts of the verdict."""

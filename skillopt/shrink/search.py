@@ -18,8 +18,6 @@ from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Search", "confirm", "fails_under", "find_needed", "measure_start"]
-
 _ROOT: Final = (-0.8, -4.5, ENOUGH)
 _HALF: Final = (0.0, -ENOUGH, ENOUGH)
 _SURE: Final = (0.0, -4.0, 4.0)

@@ -33,8 +33,6 @@ from skillopt.skills.document import Section, Skill, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["SHRINK", "UNEXERCISED", "Shortening", "Shrinking", "expect_shrinkable", "shrink", "shrink_tasks"]
-
 SHRINK: Final = "shrink"
 """Kind of the events of a shortened text."""
 

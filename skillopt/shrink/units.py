@@ -12,8 +12,6 @@ from typing import Final
 from skillopt.skills.document import Section, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit, Op
 
-__all__ = ["Unit", "deletions", "find_units", "plain_words", "without_units"]
-
 _RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 """The line below the head of a table."""
 

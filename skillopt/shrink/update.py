@@ -25,8 +25,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.versions.commit_message import ROLLBACK
 from skillopt.versions.decisions import EditLine
 
-__all__ = ["Updated", "plan_update", "update"]
-
 _NO_MODEL: Final = "none"
 
 

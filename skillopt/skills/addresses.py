@@ -12,8 +12,6 @@ from typing import Final
 from skillopt.errors import EditConflictError, ProtectedTextError
 from skillopt.skills.document import Block, Section, SkillDocument
 
-__all__ = ["LIST_ITEM", "block_ending_at", "find_anchor", "find_section", "fit_lines", "line_end", "own_text"]
-
 _PATH = " > "
 
 

@@ -7,8 +7,6 @@ from typing import Final
 
 from skillopt.tasks import digest_of
 
-__all__ = ["HOW_TO_BEGIN", "name_skills", "skill_name"]
-
 HOW_TO_BEGIN: Final = (
     "no skill here: a skill is a folder with a file SKILL.md, such as skills/my-skill/SKILL.md, which begins with the "
     "lines '---', 'name: my-skill', 'description: what it does and when to use it', '---'; write one, then run "

@@ -16,8 +16,6 @@ from skillopt.errors import SkillError
 from skillopt.skills.trained_files import FIRST_FILE, FilePart, SkillPlace, is_script, join_files, split_text
 from skillopt.tasks import File, digest_of
 
-__all__ = ["GUIDANCE", "Block", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
-
 GUIDANCE = "guidance"
 """Name of the protected region that only the slow update writes."""
 

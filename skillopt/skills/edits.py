@@ -19,18 +19,6 @@ from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
 from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file, split_text
 
-__all__ = [
-    "Change",
-    "Edit",
-    "Op",
-    "Patch",
-    "apply_edits",
-    "blocks_of",
-    "changed_tokens",
-    "diff_documents",
-    "split_lines",
-]
-
 _WORDS = re.compile(r"\s*\S+")
 _NUMBERS = re.compile(r"(\d+)")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t]*#*[ \t]*(?:\n|\Z)")

@@ -20,23 +20,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.trained_files import FIRST_FILE, SkillPlace, join_files
 from skillopt.tasks import File
 
-__all__ = [
-    "MAX_FILES",
-    "MAX_SKILL_BYTES",
-    "SKILL_FILE",
-    "decode_skill",
-    "encode_skill",
-    "find_shared_file",
-    "find_skill_folders",
-    "follow_links",
-    "is_left_out",
-    "is_shipped",
-    "read_document",
-    "read_free_document",
-    "read_skill",
-    "skill_from_files",
-]
-
 SKILL_FILE = FIRST_FILE
 
 MAX_SKILL_BYTES = 16 * 1024 * 1024

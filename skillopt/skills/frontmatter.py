@@ -12,17 +12,6 @@ from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, read_plain_yaml
 
-__all__ = [
-    "MAX_FRONTMATTER_BYTES",
-    "Field",
-    "Fields",
-    "Frontmatter",
-    "Value",
-    "listed_description",
-    "read_frontmatter",
-    "read_leniently",
-]
-
 MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
 

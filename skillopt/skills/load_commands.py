@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["LoadCommand", "find_load_commands", "find_load_values"]
-
 # The mark counts at the start and after white space only: `name!` and (!`x`) reach the model as they are.
 _SPAN = re.compile(r"(?<![^\s\ufeff])!`+[^`]*`*")
 # A run is taken whole or not at all: tried again at each of its characters, it would take quadratic time.

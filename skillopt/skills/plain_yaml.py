@@ -14,8 +14,6 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, Event, MappingSta
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
-__all__ = ["MAX_YAML_DEPTH", "PlainYamlError", "ValuePath", "read_plain_yaml"]
-
 MAX_YAML_DEPTH: Final = 16
 """Deepest nesting of lists and mappings that is read."""
 

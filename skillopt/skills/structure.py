@@ -7,8 +7,6 @@ from typing import Final
 
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["find_restructured_line"]
-
 _CLOSING: Final = re.compile(r"[ \t>]*(?:`{3,}|~{3,})\s*")
 _WORDS: Final = {
     "": "nothing that is shown",

@@ -19,8 +19,6 @@ from ruamel.yaml.error import YAMLError
 
 from skillopt.errors import SkillError
 
-__all__ = ["BEGINS_FILE", "FIRST_FILE", "FilePart", "SkillPlace", "is_script", "join_files", "parse_file", "split_text"]
-
 FIRST_FILE: Final = "SKILL.md"
 
 BEGINS_FILE: Final = re.compile(r"^=== file [^\r\n]+ ===\r?$", re.MULTILINE)

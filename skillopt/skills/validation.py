@@ -16,8 +16,6 @@ from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_
 from skillopt.skills.load_commands import find_load_commands, find_load_values
 from skillopt.skills.trained_files import parse_file
 
-__all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
-
 
 class Level(StrEnum):
     """Whose rule it is: the specification's, a client's, or the optimizer's own."""

@@ -7,8 +7,6 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["Hunk", "Piece", "PieceKind", "compare_words", "diff_words", "match_lines"]
-
 _TOKEN: Final = re.compile(r"\s|\w+|[^\w\s]")
 _MOST_TOKENS: Final = 4_000
 """Longer blocks are shown whole, as gone and as new: to compare them word by word takes the square of their length."""

@@ -29,26 +29,6 @@ from skillopt.errors import BusyError, InfrastructureError, UsageError
 from skillopt.rollouts import Usage
 from skillopt.storage.locks import state_folder
 
-__all__ = [
-    "Job",
-    "JobProgress",
-    "JobState",
-    "JobTerms",
-    "cancel_job",
-    "check_idle",
-    "detach",
-    "find_job",
-    "finish_job",
-    "job_process",
-    "list_jobs",
-    "note_progress",
-    "note_progress_in",
-    "read_progress",
-    "start_detached",
-    "start_job",
-    "wait_for_job",
-]
-
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _STARTING: Final = timedelta(seconds=60)
 """How long a process may take until it holds its lock."""

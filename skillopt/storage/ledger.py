@@ -21,8 +21,6 @@ from skillopt.storage.payloads import Payloads
 from skillopt.storage.schema import connect_database, create_database, explain_errors
 from skillopt.tasks import digest_of
 
-__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
-
 _Answer = TypeVar("_Answer", Rollout, Reply)
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"

@@ -12,8 +12,6 @@ from filelock import FileLock, Timeout
 
 from skillopt.errors import BusyError, UsageError
 
-__all__ = ["is_locked", "review_lock", "state_folder", "writer_lock"]
-
 _OWNER_ONLY: Final = 0o700
 _OTHERS: Final = 0o077
 

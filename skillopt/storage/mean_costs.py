@@ -10,8 +10,6 @@ from typing import Final, Literal
 
 from skillopt.storage.ledger import CostRow, Ledger
 
-__all__ = ["MeanCost", "mean_cost", "recorded_seconds"]
-
 _PAUSE: Final = 900.0
 """Seconds without a record after which nobody was waiting for one: the command had ended."""
 

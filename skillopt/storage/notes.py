@@ -15,25 +15,6 @@ from typing import Any, Final
 from skillopt.errors import UsageError
 from skillopt.storage.locks import state_folder
 
-__all__ = [
-    "MOST_A_DAY",
-    "TriggerBasis",
-    "TriggerLook",
-    "begin_look",
-    "count_refused",
-    "end_look",
-    "is_unreported",
-    "mark_reported",
-    "mark_unreported",
-    "note_refused",
-    "note_shown",
-    "read_basis",
-    "read_looks",
-    "read_shown",
-    "trained_descriptions",
-    "write_basis",
-]
-
 MOST_A_DAY: Final = 20
 """Refusals of this kind in 24 hours, for one skill and suite, after which no proposal is looked at."""
 

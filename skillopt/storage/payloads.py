@@ -14,8 +14,6 @@ from pydantic import TypeAdapter
 
 from skillopt.rollouts import Reply, Rollout
 
-__all__ = ["Payloads"]
-
 _LONGEST: Final = 32_768 - 262
 """Bytes of a dictionary that zlib can look back on."""
 

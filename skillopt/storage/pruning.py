@@ -16,8 +16,6 @@ from typing import Final
 from skillopt.rollouts import Stream
 from skillopt.storage.schema import connect_database, explain_errors
 
-__all__ = ["Prunable", "prunable_answers", "prune_answers"]
-
 _STREAM_LENGTH: Final = Stream.LEARNING.repeat(0)
 _COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW, Stream.INCREMENT))
 _GONE: Final = f"""at < ? AND run NOT IN (SELECT run FROM temp.kept_runs) AND (kind = 'reply' OR

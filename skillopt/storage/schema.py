@@ -13,8 +13,6 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-__all__ = ["check_pages", "connect_database", "create_database", "database_uri", "explain_errors"]
-
 _FORMAT: Final = 4
 _SCHEMA: Final = """
 CREATE TABLE calls (

@@ -9,8 +9,6 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.tasks import File, VerifierSpec
 
-__all__ = ["TaskCheck", "criterion", "one_line", "pattern_check", "text_check", "verifier_of"]
-
 _NAMED_GROUP: Final = re.compile(r"(?<!\\)\(\?<(?![=!])")
 _FLAGS: Final = {"i": "ignore_case", "m": "multiline", "s": "dotall"}
 _HARMLESS: Final = frozenset("dguvy")

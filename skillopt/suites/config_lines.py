@@ -10,8 +10,6 @@ from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
 
-__all__ = ["ConfigLines", "add_to_config", "put_file", "quote_toml", "skill_header"]
-
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"[ \t]*\[")
 _ABOVE: Final = re.compile(r"[ \t]*(?:#.*)?")

@@ -14,8 +14,6 @@ from skillopt.suites.reading import check_inputs
 from skillopt.suites.system_packages import find_packages
 from skillopt.tasks import File
 
-__all__ = ["Image", "python_packages", "read_dockerfile", "test_tools"]
-
 _PYTHONS: Final = {"24.04": "3.12", "24-04": "3.12", "22.04": "3.10", "22-04": "3.10", "bookworm": "3.11"}
 _BASE: Final = re.compile(r"(?:.*/)?(python|ubuntu|debian|t-bench/[\w-]+)(?:[-:@].*)?", re.IGNORECASE)
 _IGNORED: Final = frozenset(

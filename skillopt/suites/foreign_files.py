@@ -18,17 +18,6 @@ from skillopt.suites.reading import read_suite_file
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
-__all__ = [
-    "LONGEST_SECONDS",
-    "SUITE_FOLDERS",
-    "Folder",
-    "ForeignEntry",
-    "holds_answers",
-    "read_entry",
-    "repository_of",
-    "task_id",
-]
-
 _LONGEST_ID: Final = 100
 _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000

@@ -9,8 +9,6 @@ from typing import Final
 from skillopt.suites.reading import Reading
 from skillopt.tasks import Task, digest_of
 
-__all__ = ["OracleResult", "has_oracle", "oracle_key", "record_oracle", "recorded_oracles", "with_oracles"]
-
 _SCRIPT: Final = "solution/solve.sh"
 _RECORD: Final = "oracles.jsonl"
 

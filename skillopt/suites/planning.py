@@ -7,8 +7,6 @@ from typing import Final
 
 from skillopt.tasks import Split, Suite, Task, divide
 
-__all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits", "split_by_date"]
-
 FOLDS_BELOW: Final = 48
 """Tasks from which fixed splits do as well as two folds that swap roles: half of them can decide."""
 

@@ -10,9 +10,6 @@ from skillopt.skills.folder import find_shared_file
 from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
 
-__all__ = ["MOST_FILE_BYTES", "Collection", "Reading", "Skipped", "Trigger", "check_inputs", "read_suite_file"]
-
-
 MOST_FILE_BYTES: Final = 20_000_000
 """Most bytes that the input files of a task have together: every rollout gets a copy, and a chat model their text."""
 

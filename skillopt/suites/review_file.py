@@ -20,8 +20,6 @@ from skillopt.suites.trials import TrialResult, Tried
 from skillopt.suites.writing import folder_names, task_entry, yaml_text
 from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["Decision", "ReviewEntry", "drafted", "missing_files", "put_candidates", "read_candidates", "remove"]
-
 _END: Final = ".yaml"
 _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
 _KEYS: Final = frozenset({"decision", "why", "notes", "task"})

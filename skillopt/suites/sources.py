@@ -11,17 +11,6 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.skills.plain_yaml import MAX_YAML_DEPTH, PlainYamlError, ValuePath, read_plain_yaml
 
-__all__ = [
-    "Source",
-    "error_at",
-    "numbered_lines",
-    "parse_yaml",
-    "read_json",
-    "read_json_line",
-    "read_json_lines",
-    "read_yaml",
-]
-
 _TOKEN: Final = re.compile(r'\n|[\[\]{}:,]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{}:,"]+')
 """The tokens of JSON; a string is one of them, so what stands in it is never taken for another."""
 

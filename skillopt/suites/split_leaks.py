@@ -10,8 +10,6 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Suite, Task
 
-__all__ = ["SplitLeak", "find_split_leaks", "likeness", "wording"]
-
 _RUN: Final = 4
 _ALIKE: Final = 0.8
 """Share of runs of words in common from which two tasks are nearly the same."""

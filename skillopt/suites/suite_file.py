@@ -15,8 +15,6 @@ from skillopt.suites.sources import parse_yaml, read_yaml
 from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["add_tasks", "append_tasks", "block_entry", "scaffold_suite", "suite_file_of", "tasks_in"]
-
 _EMPTY: Final = re.compile(r"^tasks:[ \t]*\[[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
 _TASKS: Final = re.compile(r"^tasks:[ \t]*(?:#.*)?$", re.MULTILINE)
 _NEXT_KEY: Final = re.compile(r"^[^\s#-]", re.MULTILINE)

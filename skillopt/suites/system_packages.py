@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["find_packages"]
-
 _STATUS: Final = Path("/var/lib/dpkg/status")
 _KNOWN: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _NO_PART: Final = frozenset(_KNOWN["no_part"].split())

@@ -18,8 +18,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 from skillopt.verifiers import load_verifier
 
-__all__ = ["FixedAnswers", "RunRequests", "TrialResult", "Trials", "Tried", "draft_tasks", "try_drafts"]
-
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 300
 """Characters of a detail that are shown."""

@@ -15,8 +15,6 @@ from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import Environment, File, Split, Task
 
-__all__ = ["folder_names", "task_entry", "write_suite", "yaml_text"]
-
 _TIMEOUT: Final = 600.0
 _WIDTH: Final = 1_000_000
 _BEYOND: Final = 0x10000

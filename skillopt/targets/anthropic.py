@@ -15,8 +15,6 @@ from skillopt.targets.stream import TokenCount
 if TYPE_CHECKING:
     from anthropic import Anthropic
 
-__all__ = ["AnthropicModel"]
-
 _ENDS: Final = {
     "end_turn": Status.OK,
     "stop_sequence": Status.OK,

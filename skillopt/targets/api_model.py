@@ -11,8 +11,6 @@ from skillopt.settings import Price
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.targets.stream import failure_kind_of_status, failure_kind_of_words, shorten_reason
 
-__all__ = ["ApiModel", "api_failure", "empty_reply", "malformed_reply", "retry_after_seconds"]
-
 _KINDS: Final = {
     "APITimeoutError": FailureKind.TIMEOUT,
     "APIConnectionError": FailureKind.NETWORK,

@@ -13,8 +13,6 @@ from skillopt.sandbox.workspace import changed_files, check_path
 from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import File, Task
 
-__all__ = ["ChatHarness"]
-
 _LARGEST: Final = 200_000
 _INSTRUCTIONS: Final = (
     "You do one task, without tools and without asking back. Everything you need is in the request.\n"

@@ -19,8 +19,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, find_program, prep
 from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
 from skillopt.tasks import File
 
-__all__ = ["Client", "ClientModel", "ClientProgram", "LoadingMode"]
-
 _RESOLVER: Final = "/etc/resolv.conf"
 
 LoadingMode = Literal["forced", "discovery"]

@@ -15,20 +15,6 @@ from skillopt.settings import Settings
 from skillopt.targets.command_line.agreement import AgentTerms, expect_agreement, is_unsandboxed_by_file
 from skillopt.targets.prices import guess_full_names
 
-__all__ = [
-    "AGENTS",
-    "HARNESSES",
-    "MODELS",
-    "Agent",
-    "Driver",
-    "find_harness_driver",
-    "find_model_driver",
-    "load_harness",
-    "load_model",
-    "load_part",
-    "runs_agent",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Agent:

@@ -15,8 +15,6 @@ from skillopt.rollouts import Message, Reply, Trajectory, Usage
 from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
 from skillopt.tasks import File, digest_of
 
-__all__ = ["HandoffFolder", "HandoffHarness", "HandoffModel"]
-
 _LARGEST: Final = 50_000_000
 _TITLE: Final = 100
 """Characters of a prompt's first line that are shown as what it is about."""

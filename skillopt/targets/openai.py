@@ -19,8 +19,6 @@ from skillopt.targets.stream import TokenCount
 if TYPE_CHECKING:
     from openai import OpenAI
 
-__all__ = ["OpenAICompatibleModel", "OpenAIModel"]
-
 _FORMAT = re.compile(r"response_format|json_object|json_schema|json mode", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d+\w*/?$")
 _ENDS: Final = {

@@ -11,8 +11,6 @@ from skillopt.errors import SettingsError
 from skillopt.rollouts import Usage
 from skillopt.settings import Price
 
-__all__ = ["PRICES", "bound_by_tokens", "bound_by_turns", "cost_of", "find_price", "guess_full_names", "with_price"]
-
 _CLAUDES: Final = ("fable", "opus", "sonnet", "haiku")
 _FAMILIES: Final = {
     **dict.fromkeys(

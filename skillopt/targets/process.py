@@ -29,8 +29,6 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-__all__ = ["AgentCommand", "AgentHome", "find_program", "first_set", "prepare_folder", "program_version"]
-
 _STREAM_LIMIT: Final = 32_000_000
 _GRACE_SECONDS: Final = 5.0
 _VERSION_SECONDS: Final = 20.0

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-__all__ = ["LONGEST_LINE", "LineTally", "find_logs", "read_log"]
-
 LONGEST_LINE: Final = 4_000_000
 """Bytes of a line that is read; a longer one is an image or a huge output, not what a person said."""
 

@@ -15,25 +15,6 @@ from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 
-__all__ = [
-    "ClientRun",
-    "ClientStream",
-    "Dollars",
-    "Ending",
-    "StreamEvent",
-    "TokenCount",
-    "as_text",
-    "failed_run",
-    "failure_kind_of_status",
-    "failure_kind_of_words",
-    "provider_error",
-    "read_events",
-    "read_lines",
-    "shorten_call",
-    "shorten_reason",
-    "text_of_parts",
-]
-
 TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 """Tokens as a provider counts them: what is negative or beyond any call would make a cap worthless."""
 

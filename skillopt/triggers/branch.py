@@ -38,17 +38,6 @@ from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder, read_revision_file
 
-__all__ = [
-    "NON_INFERIORITY",
-    "TRIGGER_TRAINING",
-    "DescriptionBranch",
-    "description_body",
-    "description_digest",
-    "description_trailers",
-    "siblings_digest",
-    "why_description_due",
-]
-
 TRIGGER_TRAINING: Final = "Trigger-Training"
 NON_INFERIORITY: Final = "non-inferiority"
 """The gate of a shorter description: no loss instead of a gain."""

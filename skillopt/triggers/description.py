@@ -12,8 +12,6 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import listed_description, read_frontmatter
 from skillopt.triggers.queries import find_copied_words
 
-__all__ = ["MOST_DESCRIPTION", "check_description", "is_described", "with_description"]
-
 MOST_DESCRIPTION: Final = 1024
 """Longest description that the specification allows; Codex cuts longer ones."""
 

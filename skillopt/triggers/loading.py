@@ -15,22 +15,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.triggers.queries import Query
 
-__all__ = [
-    "TRIGGER",
-    "DiscoveryRunner",
-    "HeldOutTriggers",
-    "QueryLoading",
-    "TriggerQuality",
-    "TriggerRate",
-    "count_held_out",
-    "judge_loading",
-    "requests_of",
-    "trigger_rate",
-    "trigger_task",
-    "trigger_verifier",
-    "why_worse",
-]
-
 TRIGGER: Final = "trigger"
 
 _SECONDS: Final = 180.0

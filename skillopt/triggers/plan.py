@@ -24,8 +24,6 @@ from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import TRIGGER, trigger_verifier
 from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
 
-__all__ = ["TriggerAsk", "TriggerPlan", "expect_trainable", "has_requests", "plan_triggers"]
-
 _MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""
 

@@ -14,8 +14,6 @@ from skillopt.suites import read_tasks
 from skillopt.suites.reading import Skipped, Trigger
 from skillopt.tasks import digest_of
 
-__all__ = ["Queries", "Query", "TriggerSet", "find_copied_words", "read_queries", "request_key", "split_queries"]
-
 
 @dataclass(frozen=True, slots=True)
 class Query:

@@ -41,16 +41,6 @@ from skillopt.triggers.shortening import shorten_description
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.versions.commit_message import Version
 
-__all__ = [
-    "TrainedTriggers",
-    "description_basis",
-    "request_digests",
-    "spent_by_trainings",
-    "train_triggers",
-    "unreported_error",
-    "why_exhausted",
-]
-
 _SHORT: Final = 12
 
 

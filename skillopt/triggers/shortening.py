@@ -26,8 +26,6 @@ from skillopt.triggers.loading import HeldOutTriggers, count_held_out, requests_
 from skillopt.triggers.queries import Query, request_key
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription
 
-__all__ = ["MOST_SHORTENINGS", "cut_description", "shorten_description"]
-
 MOST_SHORTENINGS: Final = 16
 """Texts that the search runs at most: all that can go, and each of four sentences of four clauses."""
 

@@ -35,8 +35,6 @@ from skillopt.triggers.loading import (
 )
 from skillopt.triggers.queries import Query, request_key
 
-__all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
-
 _MOST_WITHOUT_PROGRESS: Final = 3
 _MOST_GROWTH: Final = 10
 

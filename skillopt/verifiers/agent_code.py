@@ -20,8 +20,6 @@ from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import RUN_AGENT, File
 
-__all__ = ["agent_runner"]
-
 _AT_ONCE, _INPUT, _LINE, _TIMED_OUT, _NOT_STARTED = 4, ".input", "line", 124, 126
 _CLIENT = """
 import json, socket, sys

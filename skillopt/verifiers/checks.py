@@ -14,8 +14,6 @@ from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 from skillopt.verifiers import StrictOptions, load_verifier, read_options
 
-__all__ = ["CheckOptions", "ChecksOptions", "ChecksVerifier"]
-
 _OWN_KIND: Final = "checks"
 _MOST_CHECKS: Final = 100
 _LONGEST_FEEDBACK: Final = 8_000

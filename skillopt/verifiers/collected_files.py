@@ -10,8 +10,6 @@ from skillopt.errors import SuiteError
 from skillopt.tasks import File
 from skillopt.verifiers.pattern_search import fits_path
 
-__all__ = ["CollectedFiles", "executed_names", "named_files"]
-
 _WILD: Final = re.compile(r"[*?\[]")
 _OF_GIT: Final = frozenset({"HEAD", "index", "objects", "packed-refs", "refs"})
 """What a pattern takes of `.git`: commits. Everything else there can start programs."""

@@ -26,8 +26,6 @@ from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, re
 from skillopt.verifiers.agent_code import agent_runner
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
-__all__ = ["CommandOptions", "CommandVerifier", "Reward"]
-
 _LARGEST_REWARD = 1_000_000
 _LONGEST_FEEDBACK = 2_000
 _MOST_ENTRIES = 2_000

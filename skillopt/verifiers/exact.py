@@ -8,8 +8,6 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import ComparedOptions, failed, quote_json, read_options, read_reference, read_result, read_text
 
-__all__ = ["ExactOptions", "ExactVerifier"]
-
 _LARGEST = 4_000_000
 
 

@@ -17,8 +17,6 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import FileName, StrictOptions, failed, quote_json, read_options
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, fits_path, search_pattern
 
-__all__ = ["FileOptions", "FileVerifier"]
-
 _LARGEST: Final = 1_000_000
 _MOST_FILES: Final = 1_000
 _MOST_LIMITS: Final = 50

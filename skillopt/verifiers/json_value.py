@@ -26,8 +26,6 @@ from skillopt.verifiers import (
     read_text,
 )
 
-__all__ = ["JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
-
 _PLAIN = re.compile(r"[A-Za-z_]\w{0,79}", re.ASCII)
 _ABSENT: Final = object()
 

@@ -11,8 +11,6 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import ComparedOptions, decode_reference, failed, quote_json, read_options, read_text
 
-__all__ = ["NumericOptions", "NumericVerifier", "find_number"]
-
 _ROUNDING = 1e-9
 _NUMBER = re.compile(
     r"(?<![\w.])[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"

@@ -17,8 +17,6 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 from skillopt.verifiers import quote_json
 
-__all__ = ["LONGEST_PATTERN", "compile_pattern", "fits_path", "search_pattern"]
-
 LONGEST_PATTERN: Final = 1_000
 """Most characters of a pattern."""
 

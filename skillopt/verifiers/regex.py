@@ -10,8 +10,6 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import Options, failed, quote_json, read_options, read_text
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, search_pattern
 
-__all__ = ["RegexOptions", "RegexVerifier"]
-
 
 class RegexOptions(Options):
     """Options of the verifier `regex`."""

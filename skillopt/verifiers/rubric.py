@@ -25,8 +25,6 @@ from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, read_options
 
-__all__ = ["RubricOptions", "RubricVerifier"]
-
 _LARGEST: Final = 200_000
 _SHOWN_TOKENS: Final = 12_000
 _FILE_TOKENS: Final = 4_000

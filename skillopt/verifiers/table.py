@@ -43,8 +43,6 @@ from skillopt.verifiers import (
     shorten_end,
 )
 
-__all__ = ["TableOptions", "TableVerifier", "TextTable", "read_table"]
-
 _Format = Literal["csv", "tsv", "xlsx"]
 _FORMATS: Final[dict[str, _Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
 _SMALLEST_LIMIT: Final = 1_000_000

@@ -15,18 +15,6 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, failed, quote_json, read_options
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, search_pattern
 
-__all__ = [
-    "RECORDED_TOOLS",
-    "ToolOrderOptions",
-    "ToolOrderVerifier",
-    "ToolStep",
-    "ToolUsedOptions",
-    "ToolUsedVerifier",
-    "asked_tools",
-    "is_recorded",
-    "is_tool",
-]
-
 RECORDED_TOOLS: Final[dict[str, frozenset[str] | None]] = {
     "chat": frozenset(),
     "handoff": frozenset(),

@@ -20,23 +20,6 @@ from skillopt.versions.commit_message import Version, of_description
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import SKILL_NAME, NewVersion, Repository
 
-__all__ = [
-    "DESCRIPTION_BRANCHES",
-    "DESCRIPTION_DRAFTS",
-    "DRAFT",
-    "DRAFT_BRANCHES",
-    "FILES_DIGEST",
-    "VERSION_BRANCHES",
-    "DraftBranch",
-    "Snapshot",
-    "description_commits",
-    "document_on",
-    "find_removal",
-    "list_branches",
-    "people_commits",
-    "snapshot_of",
-]
-
 DRAFT: Final = "draft"
 """What users call it where a version can be named."""
 

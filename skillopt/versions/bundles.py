@@ -24,8 +24,6 @@ from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
 
-__all__ = ["check_commits", "read_bundle", "write_bundle"]
-
 _REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft|skillopt-trigger)/[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_COMMITS: Final = 2000
 _GONE: Final = "000000"

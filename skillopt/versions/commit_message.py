@@ -9,33 +9,6 @@ from skillopt.gate.grades import GRADE
 from skillopt.rollouts import BESIDE
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = [
-    "ACCEPTED",
-    "DECLINED",
-    "DECLINED_DESCRIPTION",
-    "DESCRIPTION",
-    "DESCRIPTION_DRAFT",
-    "DROPPED",
-    "DROPPED_BY",
-    "NEEDS_A_PERSON",
-    "ROLLBACK",
-    "TAKEN",
-    "UNDECLINED",
-    "UNDECLINED_DESCRIPTION",
-    "UPSTREAM",
-    "TargetName",
-    "Version",
-    "commit_kind",
-    "compose_message",
-    "disarm",
-    "is_upstream",
-    "of_description",
-    "parse_commit",
-    "single_line",
-    "target_words",
-    "why_stale",
-]
-
 NEEDS_A_PERSON: Final = "Needs-A-Person"
 """Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
 

@@ -29,26 +29,6 @@ from skillopt.versions.commit_message import (
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = [
-    "PULL_REQUEST",
-    "Decisions",
-    "EditLine",
-    "NumberedEdit",
-    "PersonsWord",
-    "declined_runs",
-    "dropped_message",
-    "edit_trailers",
-    "edits_of",
-    "needed_of",
-    "needed_trailers",
-    "offered_edits",
-    "read_decisions",
-    "text_at",
-    "write_declined",
-    "write_dropped",
-    "write_undeclined",
-]
-
 _LONGEST_REASON: Final = 300
 
 PULL_REQUEST: Final = "Pull-Request"

@@ -18,8 +18,6 @@ from pathlib import Path
 from skillopt.errors import InfrastructureError, RepositoryError
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["disabled_hooks", "read_config", "read_identity", "run_git", "translate_write_errors", "try_git"]
-
 _SAFE = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",

@@ -14,8 +14,6 @@ from skillopt.versions.git_process import run_git, try_git
 from skillopt.versions.objects import read_objects, size_objects
 from skillopt.versions.repository import Repository
 
-__all__ = ["ChangedPath", "MergedChange", "is_shallow", "merged_changes", "merged_messages", "patch_of", "read_tree"]
-
 _PAGE: Final = 500
 _MARK, _FIELD = "\x01", "\x02"
 _FORMAT: Final = _MARK + _FIELD.join(("%H", "%P", "%cI", "%an%n%ae%n%cn%n%ce", "%B")) + _FIELD

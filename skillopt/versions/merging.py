@@ -15,8 +15,6 @@ from skillopt.versions.git_process import disabled_hooks, translate_write_errors
 from skillopt.versions.objects import read_found
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["Conflict", "StartPlace", "default_tip", "find_conflicts", "merge_texts", "start_conflicts", "write_start"]
-
 _REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
 
 

@@ -11,8 +11,6 @@ from skillopt.errors import RepositoryError
 from skillopt.skills.folder import follow_links
 from skillopt.versions.git_process import run_git
 
-__all__ = ["LINK", "FolderAt", "list_folders", "read_found", "read_objects", "size_objects", "write_blobs"]
-
 LINK: Final = "120000"
 
 _TREE: Final = "40000"

@@ -32,8 +32,6 @@ from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
-__all__ = ["Remote", "RemoteLogin", "Tips", "find_kept_token", "find_stored_credentials"]
-
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _SETTINGS: Final = (
     *("credential.helper=", "http.sslVerify=true", "http.lowSpeedLimit=1", "http.lowSpeedTime=60"),

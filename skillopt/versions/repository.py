@@ -33,8 +33,6 @@ from skillopt.versions.git_process import (
 )
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects, write_blobs
 
-__all__ = ["SKILL_NAME", "NewVersion", "Repository", "read_histories"]
-
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """What a skill's name must match in full to have a branch."""
 

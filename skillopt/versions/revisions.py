@@ -18,21 +18,6 @@ from skillopt.versions.history import is_shallow
 from skillopt.versions.objects import read_found, read_objects, size_objects
 from skillopt.versions.repository import Repository
 
-__all__ = [
-    "FolderChange",
-    "changed_folders",
-    "changed_in_worktree",
-    "commit_at",
-    "files_at",
-    "find_commit",
-    "find_skill_folder",
-    "merge_base",
-    "read_revision_file",
-    "worktree_folders",
-    "worktree_roots",
-    "write_files",
-]
-
 _ROOT = "."
 _NAME = re.compile(r"\w[\w./-]*")
 _LEAST_ALIKE = 0.5

@@ -21,8 +21,6 @@ from tests.fakes.projects import make_project, skillopt_process
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Requested
 
-__all__ = ["main"]
-
 _DEVICE = b"lo"
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 # What a process sent to where no way leads, and what it sent to a port of loopback where nobody is.

@@ -4,8 +4,6 @@ from skillopt.protocols import RolloutRequest
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["HEAD", "OTHER", "RULE", "TASK", "ask"]
-
 HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
 RULE = "- Write e-mail addresses in lower case.\n"
 OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"

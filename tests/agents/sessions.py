@@ -16,19 +16,6 @@ from tests.fakes.host_wires import Seen, play_host, read_anthropic, read_openai
 from tests.fakes.projects import make_project
 from tools.fake_providers.loopback import Requested
 
-__all__ = [
-    "WAIT",
-    "WAYS",
-    "Ended",
-    "Session",
-    "Way",
-    "client_settings",
-    "client_variables",
-    "make_place",
-    "run_session",
-    "set_up",
-]
-
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 240
 _PATHS: Mapping[str, str] = {"claude": "/v1/messages", "codex": "/v1/responses"}

@@ -15,8 +15,6 @@ from tests.fakes.host_player import Step
 from tests.fakes.projects import git
 from tools.fetch_agents import PACKAGES
 
-__all__ = ["PAGES", "normalised", "page_of", "without_sizes"]
-
 _EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 PAGES = {
     "claude-code, plugin": _EXAMPLES / "session-claude-code.md",

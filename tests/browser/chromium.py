@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BrowserError", "Chromium", "Page", "find_chromium", "open_browser"]
-
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _PATIENCE = 60.0
 _LOWEST = 10

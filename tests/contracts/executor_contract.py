@@ -6,8 +6,6 @@ import pytest
 
 from skillopt.protocols import Executor
 
-__all__ = ["ExecutorContract"]
-
 
 class ExecutorContract:
     """Inherit and give `executor`."""

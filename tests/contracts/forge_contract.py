@@ -4,8 +4,6 @@ import pytest
 
 from skillopt.protocols import Forge
 
-__all__ = ["ForgeContract"]
-
 _HOSTILE = "<script>alert(1)</script> @everyone \u202e\u200b `code` — é 🦆\n\n<!-- skillopt: news -->"
 
 

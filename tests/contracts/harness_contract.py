@@ -9,8 +9,6 @@ from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["HarnessContract"]
-
 _TASK = Task(
     "t1",
     "Clean the vendor table input.csv to the house format and write output.csv.",

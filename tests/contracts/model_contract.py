@@ -8,8 +8,6 @@ from skillopt.prompts.stages import Aim, Told, ask_reflection, ask_slow_update, 
 from skillopt.protocols import Model
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["ModelContract"]
-
 _DOCUMENT = SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n")
 _EVIDENCE = fence(
     "evidence",

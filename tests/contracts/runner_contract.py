@@ -5,8 +5,6 @@ import pytest
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["RunnerContract"]
-
 _TASKS = tuple(Task(f"t{number}", f"Say {number}.", VerifierSpec("exact", '{"value": "x"}')) for number in range(12))
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-__all__ = ["ACTION", "ROOT", "Done", "Runner", "read_yaml"]
-
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / ".github" / "actions" / "skillopt" / "action.yml"
 _PYTHON = """#!/bin/bash

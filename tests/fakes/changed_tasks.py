@@ -6,8 +6,6 @@ from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Traject
 from skillopt.settings import Metric
 from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["make_changed", "pair", "rollout", "task"]
-
 
 def task(name: str, prompt: str = "Clean the table.") -> Task:
     """Make a task."""

@@ -11,8 +11,6 @@ from typing import Final
 from tools.fake_providers.fake_anthropic import message
 from tools.fake_providers.loopback import Answer, Body
 
-__all__ = ["RULES", "changelog_model", "write_entry"]
-
 RULES: Final = {
     "kind": "- Start with the kind of change and a colon: `Added: `, `Fixed: ` or `Changed: `.",
     "capital": "- Write the first letter after the kind as a capital.",

@@ -9,8 +9,6 @@ from typing import Any
 from skillopt.commands.entry import run
 from tests.fakes.projects import SKILL, git, make_project
 
-__all__ = ["GOOD", "QUICK", "RULES", "commit", "gate", "make_change", "write"]
-
 RULES = "- Write e-mail addresses in lower case.\n- Write dates as YYYY-MM-DD.\n"
 GOOD = SKILL + RULES
 QUICK = ("--set", "confidence=0.8", "--set", "seed=3")

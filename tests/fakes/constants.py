@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from skillopt.settings import TABLES, Settings, make_settings
 
-__all__ = ["settings_with"]
-
 
 def settings_with(values: Mapping[str, object]) -> Settings:
     """Make settings of values, some of which may be constants of the preset."""

@@ -17,20 +17,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import SKILL
 
-__all__ = [
-    "ENDED",
-    "VERDICT",
-    "KilledError",
-    "ScriptedRun",
-    "accepted",
-    "changed",
-    "gated",
-    "graded",
-    "grading",
-    "run_events",
-    "until",
-]
-
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.98, 9, 3, 0, ("t1",), (), 0)
 ENDED = RunEnded("all train tasks pass", 0, 40, 4)
 

@@ -9,8 +9,6 @@ from tools.fake_providers.fake_openai import failure
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 from tools.fake_providers.skill_follower import optimize
 
-__all__ = ["answer_prompt", "call", "completion", "fake_chat"]
-
 _numbers = count(1)
 
 

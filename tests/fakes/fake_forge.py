@@ -16,8 +16,6 @@ from urllib.parse import unquote
 from tests.fakes.projects import git
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
-__all__ = ["FAULTS", "FakeForge", "fake_forge", "refusal"]
-
 _WRITES = ("POST", "PATCH")
 _LONGEST = 65_536
 _LONGEST_TITLE = 256

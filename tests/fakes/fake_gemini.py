@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 from tests.fakes.listed_skills import Heard, HeardCall, Wanted, decide
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
-__all__ = ["content", "fake_gemini", "read_request"]
-
 
 def fake_gemini(model: Callable[[Body], Answer] | None = None) -> AbstractContextManager[LoopbackServer]:
     """Serve a model; the default follows skills."""

@@ -13,8 +13,6 @@ from urllib.parse import quote, unquote
 from tests.fakes.projects import git
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
-__all__ = ["FakeGitLab", "fake_gitlab"]
-
 _PAGE = 2
 _LEVELS = {"ada": 30, "eve": 20, "mo": 40}
 

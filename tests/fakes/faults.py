@@ -11,22 +11,6 @@ from tests.fakes import fake_chat
 from tools.fake_providers import fake_anthropic, fake_openai
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, refuse
 
-__all__ = [
-    "CHAT",
-    "FAULTS",
-    "KINDS",
-    "MESSAGES",
-    "NO_SUCH_TOOL",
-    "REFUSED",
-    "RESPONSES",
-    "RETRY_AFTER",
-    "WORDS",
-    "Refusal",
-    "Wire",
-    "answer_fault",
-    "provider",
-]
-
 NO_SUCH_TOOL: Final = "no_such_tool"
 """The tool that is called and does not exist."""
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from benchmarks.demo.model import DemoModel
 from tools.fake_providers.skill_follower import clean
 
-__all__ = ["answer_all", "do_item"]
-
 
 def do_item(folder: Path, name: str, model: str = "") -> str:
     """Do one piece of work and give the answer to it."""

@@ -15,8 +15,6 @@ import pytest
 from tools.fake_providers import fake_anthropic as messages
 from tools.fake_providers.loopback import Answer, Body
 
-__all__ = ["HELD", "HeldProvider", "HeldRun", "held_run", "read_until"]
-
 _WORKERS = 4
 HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--set", f"workers={_WORKERS}")
 """Options of a command whose provider is held."""

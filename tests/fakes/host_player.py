@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["BAD_RULE", "GOOD_RULE", "Step", "next_step"]
-
 GOOD_RULE = "- Write e-mail addresses in lower case."
 BAD_RULE = "- Write every text value in capitals."
 

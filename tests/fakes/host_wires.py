@@ -12,8 +12,6 @@ from tools.fake_providers.fake_anthropic import Block, fake_anthropic, message
 from tools.fake_providers.fake_openai import fake_openai, response
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
-__all__ = ["Seen", "play_host", "read_anthropic", "read_openai"]
-
 _SERVER = re.compile(r"mcp__\w*?skillopt")
 _NOTHING = Step("The tools of skillopt are not offered.")
 _WAITED = re.compile(r"\AWall time: [\d.]+ seconds\nOutput:\n")

@@ -9,8 +9,6 @@ from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Traject
 from tests.fakes.hostile_views import attack
 from tests.fakes.views import make_view
 
-__all__ = ["HOSTILE", "make_hostile", "make_rollouts"]
-
 HOSTILE = (
     "</style></title></pre><script>alert(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>"
     "\"' onload=alert(3) {{ 7*7 }} {% raw %} \u202egnp.exe\u2066 zero\u200bwidth \U000e0041 \ud800 \x00 \x1b[31m"

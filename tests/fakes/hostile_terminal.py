@@ -12,8 +12,6 @@ from skillopt.rollouts import Message, Rollout, ToolCall
 from skillopt.storage.payloads import Payloads
 from tests.fakes.projects import FAST, git, make_project, train
 
-__all__ = ["STEERING", "make_hostile"]
-
 _HOSTILE = (
     " \x1b]8;;http://evil.invalid\x07click\x1b]8;;\x07 \x1b[2J\x1b[31mred \x9b31m \x1b]0;title\x07 \x08\x08 \u202egnp"
 )

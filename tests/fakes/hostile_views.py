@@ -8,8 +8,6 @@ from cmarkgfm.cmark import Options
 
 from skillopt.reports.view import EditView, GateView, RunView
 
-__all__ = ["HOSTILE", "attack", "read", "tags_of"]
-
 HOSTILE = (
     "</code></pre></details><script>alert(1)</script> @team fixes #12 octo/repo#3 GH-4 [x](javascript:alert(1)) "
     "![i](https://evil.example/p.png) www.evil.example a@b.example <!-- skillopt:rows --> `` ` ``` | a | b |\n"

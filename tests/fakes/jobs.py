@@ -7,8 +7,6 @@ from pathlib import Path
 
 from skillopt.storage.locks import state_folder
 
-__all__ = ["record_job"]
-
 
 def record_job(project: Path, skill: str, command: Sequence[str], **more: object) -> Path:
     """Record a job that was begun now and whose process has not started, and give its folder."""

@@ -8,8 +8,6 @@ from typing import Final
 
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["JudgeDouble", "JudgePrompt", "answer", "echoing", "judge_reply", "naive", "obedient", "sound"]
-
 _BLOCK: Final = re.compile(r"^<<<(\w+) (\w+)\n(.*?)\n\1 \2>>>$", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r'"(.+?)"')
 _OURS: Final = re.compile(r"\| .*|<<<\w+ \w+|\w+ \w+>>>|")

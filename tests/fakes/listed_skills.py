@@ -9,8 +9,6 @@ from tools.fake_providers.fake_anthropic import Block, blocks_of, message, text_
 from tools.fake_providers.loopback import Answer, Body
 from tools.fake_providers.skill_follower import READ_INPUT, next_turn
 
-__all__ = ["Heard", "HeardCall", "Wanted", "decide", "follow_listed_skill"]
-
 _READ = re.compile(
     r'<(?P<mark>skill|skill-context|skill_content|activated_skill) name="[^"]+">(?P<body>.*?)</(?P=mark)>', re.DOTALL
 )

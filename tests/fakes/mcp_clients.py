@@ -21,21 +21,6 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from tests.fakes.repositories import FOLDER, NEW_VERSION
 
-__all__ = [
-    "EVERY_PROTOCOL",
-    "MODERN",
-    "TOKEN",
-    "Pipe",
-    "accept",
-    "ask",
-    "failed",
-    "install_server",
-    "pipe",
-    "say",
-    "serving",
-    "text_of",
-]
-
 EVERY_PROTOCOL = pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 """For a test of what the versions of the protocol do each in their way: shapes of lists, of reads and of errors."""
 

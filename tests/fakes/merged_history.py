@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tests.fakes.projects import git
 
-__all__ = ["ASKED", "code_of", "commit", "make_history", "proof_of"]
-
 ASKED = {
     "taxi": "Taxi receipts name the fare after the kilometres driven, so the last figure on the page counts.",
     "hotel": "A hotel bill lists nights first; what the guest owes stands at its very end.",

@@ -13,8 +13,6 @@ from typing import Any
 from tests.fakes.fake_forge import FakeForge
 from tests.fakes.projects import git, make_project, skillopt
 
-__all__ = ["TOKEN", "Nights", "make_nights"]
-
 TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)

@@ -9,8 +9,6 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files
 
-__all__ = ["BrokenHarness", "HeldHarness", "RowsHarness"]
-
 _PAUSE = 0.02
 
 

@@ -8,8 +8,6 @@ from skillopt.reports.view import Ablation
 from skillopt.versions.commit_message import Version
 from tests.fakes.views import verdict
 
-__all__ = ["KEY", "offer", "offered_edit"]
-
 KEY = "0123456789ab"
 _HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n"
 

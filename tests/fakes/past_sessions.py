@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Said", "claude_log", "codex_log", "old_codex_log", "write_log"]
-
 _AT = "2026-11-20T10:00:{:02d}.000Z"
 
 

@@ -4,8 +4,6 @@ import random
 import string
 from typing import Final
 
-__all__ = ["PERSONAL", "SECRETS"]
-
 _DRAW: Final = random.Random(16)
 _LETTERS: Final = string.ascii_letters + string.digits
 _LOWER: Final = string.ascii_lowercase + string.digits

@@ -18,25 +18,6 @@ from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger
 
-__all__ = [
-    "FAST",
-    "SKILL",
-    "Trained",
-    "as_json",
-    "git",
-    "make_project",
-    "make_tidy_tables",
-    "make_trained",
-    "make_unsplit_project",
-    "recorded_view",
-    "skillopt",
-    "skillopt_process",
-    "table_task",
-    "train",
-    "unmeasured",
-    "without_agents",
-]
-
 FAST = ("--set", "confidence=0.7")
 """Settings with which the project of `make_project` is trained in a second."""
 

@@ -8,8 +8,6 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "by_hand", "commit", "make_offered", "make_repository", "newest", "text_of"]
-
 FOLDER = "skills/rows"
 TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"
 NEW_VERSION = NewVersion(

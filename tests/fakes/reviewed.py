@@ -7,8 +7,6 @@ from pathlib import Path
 
 from tests.fakes.projects import git
 
-__all__ = ["SAID", "Reviewed", "export", "make_reviewed"]
-
 SAID = (
     "Please use logger.info instead of print.",
     "nit: use logger.info instead of print here",

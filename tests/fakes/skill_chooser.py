@@ -12,8 +12,6 @@ from tools.fake_providers import fake_anthropic, fake_openai
 from tools.fake_providers.loopback import Answer, Body
 from tools.fake_providers.skill_follower import optimize
 
-__all__ = ["choose_by_claude_listing", "choose_by_codex_listing", "listed_by_claude", "listed_by_codex"]
-
 _CLAUDE_LISTING = "skills are available for use with the Skill tool"
 _CLAUDE_ITEM = re.compile(r"^- (?P<name>[a-z0-9-]+)(?:: (?P<description>.*))?$", re.MULTILINE)
 _CODEX_ITEM = re.compile(

@@ -4,8 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["read_findings", "write_spy"]
-
 _SPY = '''#!@PYTHON@ -I
 """Tells how many places hold each secret; the secrets stand here backwards, so that this file is none of them."""
 import base64, os, pathlib, sys

@@ -6,8 +6,6 @@ It imports nothing of this project, so that clients can start it from anywhere.
 import json
 import sys
 
-__all__ = ["main"]
-
 _TOOL = {
     "name": "list_skills",
     "description": "List the skills of this project.",

@@ -17,8 +17,6 @@ from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import TOKEN, Nights, make_nights
 from tests.fakes.projects import git, skillopt, skillopt_process
 
-__all__ = ["BRANCH", "SKILL_FILE", "Night", "Story", "begun_story"]
-
 BRANCH = "skillopt/rows"
 SKILL_FILE = "skills/rows/SKILL.md"
 _NEEDED = ("(?i)lower.case", "YYYY-MM-DD")

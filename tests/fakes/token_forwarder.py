@@ -6,8 +6,6 @@ from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-__all__ = ["forward"]
-
 _OF_THE_CONNECTION = {"connection", "keep-alive", "transfer-encoding"}
 _PIECE = 65_536
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from tests.fakes.projects import git
 
-__all__ = ["EXPENSES", "NEAR_MISSES", "make_siblings", "write_skill"]
-
 EXPENSES: Final = (
     "Turn these receipts into an expense claim for March.",
     "I was in Lyon for three days; claim hotel, train and meals for me.",

@@ -28,8 +28,6 @@ from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
 
-__all__ = ["AT", "END", "EVENTS", "HEAD", "RESULTS", "SPLITS", "START", "TEXTS", "make_view", "verdict"]
-
 AT = "2026-11-01T02:00:00+00:00"
 _TEXT = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n"
 START = Skill("rows", SkillDocument(_TEXT))

@@ -27,21 +27,6 @@ from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = [
-    "SKILL",
-    "World",
-    "add",
-    "drive",
-    "line",
-    "missing",
-    "named",
-    "pick",
-    "propose_words",
-    "reply_with",
-    "split_suite",
-    "words_of",
-]
-
 T = TypeVar("T")
 _ANSWERERS: WeakKeyDictionary[TrainEvidence, Answerer] = WeakKeyDictionary()
 

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_house_rules import check_budgets, check_names, check_source
+from tools.check_house_rules import Module, check_lines, check_module, check_names, count_lines, read_modules
 
 CLEAN = '''"""A module."""
 
 from typing import TypeVar
-
-__all__ = ["LIMIT", "Thing", "count"]
 
 LIMIT = 3
 T = TypeVar("T")
@@ -28,7 +26,7 @@ def count() -> int:
 
 
 def findings(source: str, path: str = "skillopt/things.py") -> list[str]:
-    return [str(finding) for finding in check_source(Path(path), source)]
+    return [str(finding) for finding in check_module(Module(Path(path), source))]
 
 
 def test_a_clean_module_has_no_findings() -> None:
@@ -36,7 +34,7 @@ def test_a_clean_module_has_no_findings() -> None:
 
 
 def test_a_module_of_600_lines_passes_and_one_of_601_does_not() -> None:
-    start = "__all__ = []\n"
+    start = "x = 1\n"
 
     assert findings(start + "\n" * 399) == []
     assert findings(start + "\n" * 600) == [
@@ -48,32 +46,18 @@ def test_a_module_of_600_lines_passes_and_one_of_601_does_not() -> None:
     "path", ["skillopt/utils.py", "skillopt/csv_helpers.py", "tests/base/test_x.py", "tools/manager.py"]
 )
 def test_a_vague_name_is_refused(path: str) -> None:
-    assert [
-        "expected a name that says what it is about" in finding for finding in findings("__all__ = []\n", path)
-    ] == [True]
-
-
-def test_a_product_module_needs_all_and_a_test_does_not() -> None:
-    assert "found none" in findings("x = 1\n")[0]
-    assert findings("x = 1\n", "tests/test_things.py") == []
-
-
-def test_all_may_not_list_what_the_module_does_not_define() -> None:
-    source = 'from typing import Any\n__all__ = ["Any"]\n'
-
-    assert "found 'Any'" in findings(source)[0]
-    assert findings(source, "skillopt/things/__init__.py") == []
+    assert ["expected a name that says what it is about" in finding for finding in findings("x = 1\n", path)] == [True]
 
 
 def names(root: Path, **modules: str) -> list[str]:
     for name, source in modules.items():
         (root / "skillopt").mkdir(exist_ok=True)
         (root / "skillopt" / f"{name}.py").write_text(source, encoding="utf-8")
-    return [str(finding) for finding in check_names(root, ["skillopt"])]
+    return [str(finding) for finding in check_names(read_modules(root, "skillopt"))]
 
 
 def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
-    both = '__all__ = ["Thing"]\nclass Thing: ...\n'
+    both = "_x = 1\nclass Thing: ...\n"
 
     (found,) = names(tmp_path, one=both, two=both)
 
@@ -124,10 +108,10 @@ def test_the_tests_of_the_benchmarks_import_them(path: str, source: str) -> None
     ],
 )
 def test_a_mark_without_its_code_or_reason_is_refused(comment: str) -> None:
-    assert len(findings(f"__all__ = []  {comment}\n")) == 1
+    assert len(findings(f"x = 1  {comment}\n")) == 1
 
 
-BROAD = "__all__ = []\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
+BROAD = "x = 1\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
 
 
 @pytest.mark.parametrize("caught", ["Exception", "BaseException", "(ValueError, Exception)"])
@@ -144,11 +128,10 @@ def test_a_front_end_has_one_broad_except_and_no_more() -> None:
     assert "found another" in findings(source + source, "skillopt/commands/entry.py")[0]
 
 
-def test_a_package_over_its_budget_of_lines_is_named_with_both_figures(tmp_path: Path) -> None:
-    module = tmp_path / "skillopt" / "inner" / "things.py"
-    module.parent.mkdir(parents=True)
-    module.write_text("x = 1\ny = 2\n", encoding="utf-8")
+def test_lines_of_the_core_and_of_contrib_are_counted_apart_and_each_has_a_limit() -> None:
+    sources = {"skillopt/a.py": 2, "mcp_server/b.py": 1, "skillopt/contrib/c/d.py": 4, "tests/e.py": 8}
 
-    assert check_budgets(tmp_path, {"skillopt tests": 2}) == []
-    found = check_budgets(tmp_path, {"skillopt/inner": 1})
-    assert [str(one) for one in found] == ["skillopt/inner:1: expected at most 1 lines of Python, found 2: delete some"]
+    assert count_lines(Module(Path(path), "\n" * lines) for path, lines in sources.items()) == {"core": 3, "contrib": 4}
+    assert check_lines({"core": 3, "contrib": 4}) == []
+    (found,) = check_lines({"core": 3, "contrib": 1_000_000})
+    assert (found.path, "1,000,000" in found.message) == ("contrib", True)

@@ -10,8 +10,6 @@ from typing import Any
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tools.fake_providers.skill_follower import READ_INPUT, Turn, next_turn, optimize
 
-__all__ = ["Block", "blocks_of", "failure", "fake_anthropic", "follow_skill", "message", "text_of", "use"]
-
 Block = dict[str, Any]
 """A content block of a message."""
 

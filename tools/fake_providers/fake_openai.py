@@ -9,18 +9,6 @@ from itertools import count
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tools.fake_providers.skill_follower import READ_INPUT, next_turn, optimize
 
-__all__ = [
-    "failed_response",
-    "failure",
-    "fake_openai",
-    "follow_skill",
-    "output",
-    "response",
-    "shell",
-    "text_of",
-    "texts_of",
-]
-
 _INJECTED = re.compile(r"<skill>\s*<name>.*?</path>\s*(?P<body>.*?)</skill>", re.DOTALL)
 _LISTED = re.compile(r"^- [^\n]*\(file: (?P<path>[^)\n]+SKILL\.md)\)", re.MULTILINE)
 _ROOT = re.compile(r"- `(\w+)` = `([^`]+)`")

@@ -9,8 +9,6 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import parse_qsl
 
-__all__ = ["Answer", "Body", "LoopbackServer", "Requested", "as_events", "as_json", "refuse", "serve"]
-
 Body = dict[str, Any]
 """A JSON object on the wire."""
 

@@ -15,8 +15,6 @@ from benchmarks.demo.rule_reading import read_rules
 from benchmarks.demo.table_operations import apply_operations, settle
 from benchmarks.demo.tables import DemoTable
 
-__all__ = ["READ_INPUT", "Turn", "clean", "next_turn", "optimize", "write_output"]
-
 READ_INPUT = "cat input.csv"
 _INPUT = re.compile(r'<file path="(?:\d+/)?input\.csv">\n(?P<table>.*?)^</file>', re.DOTALL | re.MULTILINE)
 _ADVICE = 'output.csv row 1 column "email": expected "ann@example.com", found "ANN@example.com"'

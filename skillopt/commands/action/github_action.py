@@ -31,8 +31,6 @@ from skillopt.reports.markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
 from skillopt.settings import NightlySettings, Settings
 
-__all__ = ["main"]
-
 _NIGHT_STEPS: Final = ("check", "train", "offer")
 _COMMANDS: Final = ("gate", "nightly", *(f"nightly-{step}" for step in _NIGHT_STEPS))
 _NIGHT: Final = {0: "unchanged", 3: "failed"}

@@ -19,8 +19,6 @@ from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, error_at, numbered_lines, read_json, read_json_line, read_yaml
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["read_evals", "read_triggers", "read_typed_check"]
-
 _KEYS: Final = {
     key: tuple(text.split())
     for key, text in tomllib.loads(Path(__file__).with_name("eval_keys.toml").read_text(encoding="utf-8")).items()

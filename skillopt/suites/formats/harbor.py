@@ -17,8 +17,6 @@ from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder, ForeignEntry,
 from skillopt.suites.reading import Collection, Reading
 from skillopt.tasks import Environment, File, Task
 
-__all__ = ["HarborTask", "read_harbor"]
-
 _TASK: Final = "task.toml"
 _SOLUTION: Final = "solution/solve.sh"
 _REWARD: Final = "logs/verifier/reward.txt"

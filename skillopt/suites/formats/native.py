@@ -17,8 +17,6 @@ from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 from skillopt.versions.history import read_tree
 
-__all__ = ["FileEntry", "RepositoryEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
-
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
 

@@ -22,8 +22,6 @@ from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import parse_yaml, read_yaml
 from skillopt.tasks import File, Task
 
-__all__ = ["PluginCase", "PluginGrader", "read_plugin_eval"]
-
 _CASE: Final = "case.yaml"
 _PROMPT: Final = "prompt.md"
 _SKILL_TOOL: Final = "Skill"

@@ -20,8 +20,6 @@ from skillopt.suites.reading import Collection, Reading
 from skillopt.suites.sources import Source, error_at, read_json, read_json_lines, read_yaml
 from skillopt.tasks import Task
 
-__all__ = ["Assertion", "PromptfooTest", "fill_prompt", "fill_template", "read_promptfoo"]
-
 _FILE: Final = "file://"
 _KNOWN: Final = frozenset({"prompts", "tests", "providers", "targets", "scenarios"})
 _CHANGES: Final = frozenset({"transform", "postprocess", "prefix", "suffix"})

@@ -24,8 +24,6 @@ from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, first_set
 from skillopt.targets.stream import ClientRun
 
-__all__ = ["ClaudeCodeHarness", "ClaudeCodeModel", "find_claude_credential", "find_claude_login"]
-
 _URL: Final = "https://api.anthropic.com"
 _TOOLS: Final = "Bash,Read,Edit,Write,Skill"
 _SETTINGS: Final = json.dumps(

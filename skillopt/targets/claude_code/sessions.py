@@ -13,8 +13,6 @@ from skillopt.harvest.spoken import INTERRUPTED, spoken_words
 from skillopt.targets.session_lines import LineTally
 from skillopt.targets.stream import StreamEvent, text_of_parts
 
-__all__ = ["ClaudeSessions"]
-
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
 _COMPARED: Final = 150
 """Characters of a folder's name that are compared; the client cuts long names."""

@@ -27,8 +27,6 @@ from skillopt.targets.stream import (
     text_of_parts,
 )
 
-__all__ = ["ClaudeStream"]
-
 _NOT_A_MODEL: Final = "<synthetic>"
 _LIMITS: Final = {"error_max_turns": "turns", "error_max_budget_usd": "budget"}
 _TOO_LONG: Final = "output token maximum"

@@ -28,8 +28,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, find_program, firs
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-__all__ = ["CodexHarness", "CodexModel", "find_codex_login"]
-
 _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
 _SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"

@@ -12,8 +12,6 @@ from skillopt.harvest.spoken import spoken_words
 from skillopt.targets.session_lines import LineTally
 from skillopt.targets.stream import StreamEvent
 
-__all__ = ["CodexSessions"]
-
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
 _CALLED: Final = re.compile(r"(?<!\S)\$([a-z][\w:.-]{0,100})")
 _HEADLESS: Final = ("exec", "mcp")

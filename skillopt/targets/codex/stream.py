@@ -26,8 +26,6 @@ from skillopt.targets.stream import (
     shorten_reason,
 )
 
-__all__ = ["CodexStream"]
-
 _REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|safety", re.IGNORECASE)
 _BUDGET: Final = "budget reached"
 _UNLOADED: Final = re.compile(r"failed to load skill (?P<path>\S+): (?P<why>.*)")

@@ -18,8 +18,6 @@ from skillopt.agent_table import ALLOWED_AGENTS, SHIPPED, AgentTable
 from skillopt.errors import SettingsError
 from skillopt.targets.command_line.client import CommandLineHarness, key_words
 
-__all__ = ["AgentTerms", "expect_agreement", "is_unsandboxed_by_file"]
-
 _CONFIG: Final = "skillopt.toml"
 
 

@@ -25,8 +25,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, find_program, firs
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import digest_of
 
-__all__ = ["CommandLineHarness", "find_table_login", "key_words"]
-
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}

@@ -25,8 +25,6 @@ from skillopt.targets.stream import (
     shorten_reason,
 )
 
-__all__ = ["TableOutput"]
-
 _SHOWN: Final = 80
 _STATUS_DIGITS: Final = 3
 _PLACE_DIGITS: Final = 10
