@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from skillopt.agent_table import ALLOWED_AGENTS, read_agent_tables
 from skillopt.errors import RepositoryError, SettingsError, UsageError
-from skillopt.sandbox.containers import ENGINE
+from skillopt.sandbox.roots import ENGINE
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
@@ -20,7 +20,7 @@ from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_tasks, suite_named
-from skillopt.suites.oracle_record import with_oracles
+from skillopt.suites.oracles import find_oracles
 from skillopt.suites.reading import Reading
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
@@ -109,7 +109,9 @@ class Target:
             )
             raise UsageError(message)
         reading = read_tasks(self.suite_path, executor=self.settings.executor)
-        return reading if every else with_oracles(reading, self.root / ".skillopt", self.settings.sandbox)
+        oracles = None if every else find_oracles()
+        state = self.root / ".skillopt"
+        return reading if oracles is None else oracles.leave_out(reading, state, self.settings.sandbox)
 
 
 @dataclass(frozen=True, slots=True)

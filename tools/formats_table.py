@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.sandbox.containers import ENGINE
+from skillopt.sandbox.roots import ENGINE
 from skillopt.suites import read_tasks
 from skillopt.suites.checks import one_line
 from skillopt.suites.reading import Reading

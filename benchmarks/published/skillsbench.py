@@ -11,9 +11,9 @@ from typing import Final
 
 from benchmarks.published.benchmark import Benchmark, Item, LeftOut, Reading, Tried, split_of
 from benchmarks.published.sources import cache_folder, source_of
-from skillopt.execution.oracle import check_oracles
-from skillopt.suites.formats.harbor import read_harbor
-from skillopt.suites.oracle_record import OracleResult
+from skillopt.contrib.harbor.oracle import check_oracles
+from skillopt.contrib.harbor.oracle_record import OracleResult
+from skillopt.contrib.harbor.task_folders import read_harbor
 from skillopt.tasks import File, Split
 
 _PLACES: Final = (".claude/skills", ".agents/skills")

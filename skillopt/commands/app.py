@@ -12,10 +12,11 @@ from typer._click import Command, Context, HelpFormatter  # Typer has its own Cl
 from typer.core import TyperGroup
 
 from skillopt import __version__
+from skillopt.contrib import CONTRIB
 from skillopt.errors import describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
-COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+_OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
         "init": ("init:init", "Write skillopt.toml for the skills found here."),
         "write-tasks": ("write_tasks:write_tasks", "Draft tasks from a skill's text, for you to review."),
@@ -60,8 +61,19 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Other ways to train": {
         "evidence": ("evidence:evidence", "Show the results of the skill on train tasks."),
         "propose": ("propose:propose", "Test, gate and commit edits of your own."),
-        "tune": ("tune:tune", "Search for settings that make training gain more."),
     },
+}
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    heading: {
+        **{name: (f"skillopt.commands.{path}", line) for name, (path, line) in _OWN.get(heading, {}).items()},
+        **{
+            name: (path, line)
+            for package in CONTRIB.values()
+            for name, (place, path, line) in package.commands.items()
+            if place == heading
+        },
+    }
+    for heading in _OWN
 }
 """By heading and name, in the order of help: where the command is, and its line in the list of commands."""
 
@@ -72,7 +84,7 @@ def load_command(name: str) -> Command | None:
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
             with ending_on_ctrl_c():
-                found: Any = getattr(import_module(f"skillopt.commands.{module}"), attribute)  # or a Typer of some
+                found: Any = getattr(import_module(module), attribute)  # or a Typer of some
             if isinstance(found, typer.Typer):
                 return typer.main.get_command(found)
             single = typer.Typer(add_completion=False, rich_markup_mode=None)

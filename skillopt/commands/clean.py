@@ -17,7 +17,7 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
-from skillopt.sandbox.venvs import venvs_folder
+from skillopt.sandbox.roots import packages_folder
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import is_locked
@@ -173,7 +173,7 @@ _NOTES: Final = {
 
 def _cached() -> Iterator[_Removable]:
     """List what tasks with an image have left in the user's cache, for all projects."""
-    if (folder := venvs_folder()).is_dir():
+    if (folder := packages_folder()).is_dir():
         yield _Removable(_CACHE, str(folder), _size(folder), "Python packages of tasks, installed again when needed")
 
 

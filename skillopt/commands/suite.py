@@ -14,7 +14,6 @@ from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, Sui
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.memory import memory_baseline
-from skillopt.execution.oracle import check_oracles
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -28,7 +27,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_triggers
-from skillopt.suites.oracle_record import OracleResult, has_oracle
+from skillopt.suites.oracles import OracleOutcome, find_oracles
 from skillopt.suites.reading import Reading, Trigger
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
@@ -125,7 +124,7 @@ def _check_kind_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Ite
         yield f"  {escape_terminal(f'{task}: {advice}')}"
 
 
-def _oracle_lines(results: Sequence[OracleResult]) -> Iterator[str]:
+def _oracle_lines(results: Sequence[OracleOutcome]) -> Iterator[str]:
     if results:
         counting = sum(result.counts for result in results)
         of = count_noun(len(results), "task")
@@ -231,11 +230,11 @@ def _checked(selection: Selection) -> dict[str, Any]:
     }
 
 
-def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> tuple[OracleResult, ...]:
-    tasks = [task for _, task in suite.splits if has_oracle(task)]
-    if not tasks:
+def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> Sequence[OracleOutcome]:
+    tasks = [task for _, task in suite.splits if task.environment is not None]
+    if not tasks or (oracles := find_oracles()) is None:
         return ()
-    return check_oracles(tasks, state_folder(root), lambda text: typer.echo(escape_terminal(text), err=True), sandbox)
+    return oracles.check(tasks, state_folder(root), lambda text: typer.echo(escape_terminal(text), err=True), sandbox)
 
 
 def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:

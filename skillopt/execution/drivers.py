@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from skillopt.agent_table import find_agent_table
+from skillopt.contrib import find_driver
 from skillopt.errors import SettingsError
 from skillopt.execution.access import expect_chosen
 from skillopt.execution.credentials import exposure_warning
@@ -223,13 +223,16 @@ def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *,
     if not own and settings.harness == "handoff":
         raise SettingsError('harness = "handoff" is done by people on this machine; leave ray out')
     try:
-        made = import_module("skillopt.execution.ray_cluster").RayCluster(settings, harness, tasks, own=own)
-    except ModuleNotFoundError as error:
+        make = find_driver("cluster")
+    except ModuleNotFoundError:  # Ray is an extra
+        make = None
+    if make is None:
         raise SettingsError(
             f"ray = {settings.ray!r}: expected the package ray, found none; install it with `pip install "
             "'PATH-OF-CLONE[ray]'`, or leave ray out for threads of this machine"
-        ) from error
-    return cast("Cluster", made)  # it has no type: Ray is an extra
+        )
+    made: Cluster = make(settings, harness, tasks, own=own)
+    return made
 
 
 def _mark(settings: Settings, suite: Suite) -> str:

@@ -23,7 +23,7 @@ from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifie
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.image_root import prepared
+from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
@@ -340,7 +340,7 @@ def _run_prepared(
     if task.environment is None:
         return _run_and_score(harness, request, path, make_verifier)
     try:
-        with prepared(path, task.environment, task.verifier.files, Sandbox("auto")) as digest:
+        with task_roots().prepared(path, task.environment, task.verifier.files, Sandbox("auto")) as digest:
             trajectory, score = _run_and_score(harness, request, path, make_verifier)
     except InfrastructureError as error:
         return Trajectory(status=Status.INFRA_ERROR, reason=str(error)), None

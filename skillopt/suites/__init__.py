@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SuiteError
-from skillopt.sandbox.containers import ExecutorChoice
+from skillopt.sandbox.roots import ExecutorChoice
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
 from skillopt.suites.planning import plan_splits
@@ -70,7 +70,7 @@ def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
         raise SuiteError(f"{path}:1: {_UNKNOWN}")
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
-    given = (file, executor) if name == "harbor" else (file,)
+    given = (file, executor) if TASK_FORMATS[name].executor else (file,)
     reading = cast("Reading", getattr(import_module(module), function)(*given))  # the table names only readers
     reading = replace(reading, format=name).leave_out(partial(_elsewhere, executor))
     return reading if commands or TASK_FORMATS[name].commands else reading.leave_out(partial(_unread, reading))

@@ -9,8 +9,7 @@ from typing import ClassVar, Final, Literal
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
-from skillopt.sandbox.containers import changed_in_container
-from skillopt.sandbox.image_root import ImageRoot
+from skillopt.sandbox.roots import TaskRoot, task_roots
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
@@ -72,7 +71,7 @@ class Client(ABC):
         read = skill is not None and skill.document.place.free  # by itself, as the instructions of the project
         forced = skill is not None and not read and self.mode == "forced" and request.discovery is None
         environment = request.task.environment
-        root = None if environment is None else ImageRoot(workspace, environment)
+        root = None if environment is None else task_roots().root(workspace, environment)
         folder = workspace if root is None else root.start
         prepare_folder(folder)
         for one in request.installed:
@@ -83,7 +82,7 @@ class Client(ABC):
             command = self.command(request, home, workspace if environment is None else environment.workdir, prompt)
             run = replace(command, root=root).run(home, workspace, request.task.timeout)
             stream = self.read(run, home, request)
-        changed = self._changed(request, workspace, folder, (*command.shown, home.path))
+        changed = self._changed(request, workspace, root, (*command.shown, home.path))
         ending = stream.ending(run, changed=bool(changed))
         complaint = "" if skill is None or read else stream.complaint(skill, forced=forced)
         notes = [] if skill is None or read else [Message("harness", self._loading(stream, skill, complaint))]
@@ -101,9 +100,11 @@ class Client(ABC):
         done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage, run.acts)
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
 
-    def _changed(self, request: RolloutRequest, workspace: str, folder: str, shown: Sequence[str]) -> tuple[str, ...]:
+    def _changed(
+        self, request: RolloutRequest, workspace: str, root: TaskRoot | None, shown: Sequence[str]
+    ) -> tuple[str, ...]:
         """List what the agent changed, without what was placed for it and the empty places that `shown` leaves."""
-        inner = folder.removeprefix(workspace).lstrip("/")
+        inner = "" if root is None else root.start.removeprefix(workspace).lstrip("/")
         own = tuple(f"{inner}/{name}/".lstrip("/") for name in (".git", self.skills.partition("/")[0]))
         placed = [
             replace(file, path=f"{inner}/{file.path}".lstrip("/"))
@@ -112,9 +113,9 @@ class Client(ABC):
             for file in self._placed(skill)
         ]
         found: Iterable[str] = changed_files(workspace, (*request.task.placed, *placed))
-        if (environment := request.task.environment) is not None:
+        if root is not None:
             own += tuple(place.lstrip("/") for place in (*shown, os.path.realpath(_RESOLVER)))
-            found = changed_in_container(workspace) if environment.container else found
+            found = root.changed() if root.contained else found
         return tuple(path for path in found if not f"{path}/".startswith(own))
 
     def _placed(self, skill: Skill) -> tuple[File, ...]:

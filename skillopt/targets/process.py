@@ -21,10 +21,9 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.containers import agent_command, end_agent
-from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
+from skillopt.sandbox.roots import TaskRoot
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
@@ -84,13 +83,13 @@ class AgentCommand:
     others: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     client: str = "the client"
-    root: ImageRoot | None = None
+    root: TaskRoot | None = None
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         """Run the client in a folder and end everything that it started."""
         root, shown, env = self.root, self.shown, dict(self.env)
-        if root is not None and root.environment.container:
-            return self._run_in_container(root, home, seconds)
+        if root is not None and root.contained:
+            return self._run_in_container(root, home, cwd, seconds)
         if self.sandbox is None or not self.sandbox.active:
             if root is not None:
                 raise InfrastructureError(
@@ -111,16 +110,16 @@ class AgentCommand:
             run = self._run(home, cwd, seconds, wrapped, home.environment())
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
 
-    def _run_in_container(self, root: ImageRoot, home: AgentHome, seconds: float) -> ClientRun:
+    def _run_in_container(self, root: TaskRoot, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         if self.url and not root.environment.network:
             raise InfrastructureError(
                 f"expected a network in the task's container, by which {self.client} reaches {self.url}, found none; "
                 "set `allow_internet = true` in task.toml, or executor = 'sandbox'"
             )
-        wrapped, own = agent_command(root.folder, self.argv, root.environment, home.path, root.start, self.env)
-        run = self._run(home, root.folder, seconds, wrapped, {**self.env, **own})
+        wrapped, own = root.agent_command(self.argv, home.path, self.env)
+        run = self._run(home, cwd, seconds, wrapped, {**self.env, **own})
         if not run.interrupted:
-            end_agent(root.folder, home.path)
+            root.end_agent(home.path)
         return replace(run, acts=Acts(unknown="in a container"))
 
     def _run(

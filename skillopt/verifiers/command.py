@@ -18,8 +18,8 @@ from skillopt.errors import InfrastructureError, SuiteError, describe_mistake
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
-from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.processes import ProcessResult
+from skillopt.sandbox.roots import TaskRoot, task_roots
 from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
@@ -104,7 +104,7 @@ class CommandVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of the agent's files that the suite collects, or where the task was done."""
         if self._environment is not None:
-            return self._score_in(ImageRoot(workspace, self._environment))
+            return self._score_in(task_roots().root(workspace, self._environment))
         deadline, takes = monotonic() + self._options.timeout, self._collected.takes
         most = _MOST_ENTRIES + 2 * len(self._inputs)
         found = find_files(workspace, self._collected.starts, takes, most)
@@ -134,7 +134,7 @@ class CommandVerifier:
         given = shorten_end(", ".join(self._named))
         return replace(score, feedback=f"{score.feedback}\ngiven to the check: {given} (`collect` names files)")
 
-    def _score_in(self, root: ImageRoot) -> Score:
+    def _score_in(self, root: TaskRoot) -> Score:
         """Run the tests in the file system of the task, in place; they and their reward come from folders of ours."""
         tests = [
             replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)

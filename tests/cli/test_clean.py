@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands import clean as command
-from skillopt.sandbox.venvs import provide_packages
+from skillopt.contrib.harbor.venvs import provide_packages
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from skillopt.commands.tune import RANGES
+from skillopt.contrib.tune.command import RANGES
 from skillopt.reports import view
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings

@@ -22,6 +22,8 @@ BROKEN = [
     ("skillopt.gate.comparison", "skillopt.loop.caps", "layers"),
     ("skillopt.storage.ledger", "skillopt.commands.status", "layers"),
     ("skillopt.verifiers.exact", "skillopt.loop.caps", "layers"),
+    ("skillopt.runs.plan", "skillopt.contrib.ray.cluster", "contrib"),
+    ("skillopt.contrib.tune.tune", "skillopt.contrib.harbor.containers", "contrib-packages"),
     ("skillopt.versions.commit_message", "skillopt.versions.repository", "cycles"),
     ("skillopt.storage.ledger", "git", "git"),
     ("skillopt.runs.plan", "skillopt.versions.git_process", "git-commands"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib import CONTRIB
 from skillopt.skills.folder import SKILL_FILE
 
 __all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named"]
@@ -22,13 +23,16 @@ class TaskFormat:
     reader: str
     tasks: bool = True
     commands: bool = False
+    executor: bool = False
 
 
+_OWN: Final = tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8"))
+_ROWS: Final = [*_OWN.items(), *(row for package in CONTRIB.values() for row in package.formats.items())]
 TASK_FORMATS: Final = {
     name: TaskFormat(**{**row, "files": tuple(row["files"])})
-    for name, row in tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8")).items()
+    for name, row in sorted(_ROWS, key=lambda named: not named[1].get("tasks", True))
 }
-"""Name → format, in order of preference where a folder has several."""
+"""Name → format, in order of preference where a folder has several; those of the core come first, triggers last."""
 
 
 def recognise(path: Path) -> tuple[str, Path] | None:

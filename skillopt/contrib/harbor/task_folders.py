@@ -9,10 +9,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from skillopt.contrib.harbor.containers import engine_trouble, find_engine
+from skillopt.contrib.harbor.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.errors import SuiteError
-from skillopt.sandbox.containers import ExecutorChoice, engine_trouble, find_engine
+from skillopt.sandbox.roots import ExecutorChoice
 from skillopt.suites.checks import TaskCheck, verifier_of
-from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder, ForeignEntry, read_entry, repository_of, task_id
 from skillopt.suites.reading import Collection, Reading
 from skillopt.tasks import Environment, File, Task

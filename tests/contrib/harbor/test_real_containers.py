@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.execution.oracle import run_oracle
+from skillopt.contrib.harbor import containers
+from skillopt.contrib.harbor.image_root import ImageRoot, prepared
+from skillopt.contrib.harbor.oracle import run_oracle
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
-from skillopt.sandbox import containers
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.image_root import ImageRoot, prepared
+from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Task
-from tests.unit.suites.test_harbor import SKILL, agent, one_task
+from tests.contrib.harbor.test_harbor import SKILL, agent, one_task
 
 pytestmark = pytest.mark.process
 
@@ -72,7 +73,7 @@ def real_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                         engine, "run", "--rm", "--init", "--network=none", "--memory=1g", BASE, "sh", "-c", ":"
                     )
                 if ran.returncode == 0:
-                    patched.setenv(containers.ENGINE, engine)
+                    patched.setenv(ENGINE, engine)
                     containers.trouble_of.cache_clear()
                     before = images(engine)
                     yield engine
@@ -166,10 +167,10 @@ def test_what_is_wrong_with_an_image_or_its_tests_is_said_and_no_container_is_le
 def test_a_container_ends_with_its_rollout_also_when_all_programs_are_stopped(tmp_path: Path, real_engine: str) -> None:
     contained(tmp_path)
     script = f"""
-from skillopt.execution.oracle import run_oracle
+from skillopt.contrib.harbor.oracle import run_oracle
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.suites import read_tasks
-import skillopt.execution.oracle as oracle
+import skillopt.contrib.harbor.oracle as oracle
 
 class Stopping:
     def __init__(self, *given): pass

@@ -8,10 +8,10 @@ from itertools import groupby, takewhile
 from posixpath import basename, join, normpath
 from typing import Final
 
+from skillopt.contrib.harbor.system_packages import find_packages
 from skillopt.errors import SuiteError
 from skillopt.suites.foreign_files import Folder
 from skillopt.suites.reading import check_inputs
-from skillopt.suites.system_packages import find_packages
 from skillopt.tasks import File
 
 _PYTHONS: Final = {"24.04": "3.12", "24-04": "3.12", "22.04": "3.10", "22-04": "3.10", "bookworm": "3.11"}

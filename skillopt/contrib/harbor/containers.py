@@ -10,18 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File, digest_of
-
-ExecutorChoice = Literal["auto", "sandbox", "container"]
-
-ENGINE: Final = "SKILLOPT_ENGINE"
-"""The variable that names the engine, or a word that is none, such as `none`."""
 
 _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
@@ -101,10 +97,10 @@ def run_in_container(
 
 
 def agent_command(
-    workspace: str, argv: Sequence[str], environment: Environment, home: str, start: str, names: Iterable[str]
+    workspace: str, argv: Sequence[str], environment: Environment, folders: tuple[str, str], names: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Copy an agent's home and folder into a container; give the command line to run it, and the engine's variables."""
-    name = container_of(workspace)
+    name, (home, start) = container_of(workspace), folders
     for folder, place in ((home, home), (start, environment.workdir)):
         _expect(["exec", name, "mkdir", "-p", place], "make a folder in the container")
         _expect(["cp", f"{folder}/.", f"{name}:{place}"], "copy a folder into the container")

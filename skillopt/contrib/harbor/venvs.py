@@ -18,6 +18,7 @@ from filelock import FileLock
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.roots import packages_folder
 from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import digest_of
 
@@ -32,7 +33,7 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
     """Return the folder of a virtual environment that has these packages, made now where there is none."""
     program = _interpreter(python)
     key = digest_of(os.path.realpath(program), *sorted(packages))[:24]
-    cache = venvs_folder()
+    cache = packages_folder()
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / key
     if not (place / _DONE).exists():
@@ -43,11 +44,6 @@ def provide_packages(packages: Sequence[str], python: str = "") -> str:
                 _forget(cache)
     os.utime(place / _DONE)
     return str(place)
-
-
-def venvs_folder() -> Path:
-    """Return the folder of virtual environments in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
 
 
 def _forget(cache: Path) -> None:

@@ -5,19 +5,41 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib.harbor.image_root import ImageRoot, prepared
+from skillopt.contrib.harbor.oracle_record import (
+    OracleResult,
+    has_oracle,
+    oracle_key,
+    record_oracle,
+    recorded_oracles,
+    with_oracles,
+)
 from skillopt.errors import InfrastructureError
 from skillopt.execution.drivers import shared_verifier
 from skillopt.protocols import VerifierFactory
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
-from skillopt.sandbox.image_root import ImageRoot, prepared
 from skillopt.sandbox.workspace import Workspace
-from skillopt.suites.oracle_record import OracleResult, has_oracle, oracle_key, record_oracle, recorded_oracles
+from skillopt.suites.reading import Reading
 from skillopt.tasks import File, Task
 
 _SOLUTION: Final = "solution/"
 _IMAGE: Final = "image/"
 _LONGEST: Final = 300
+
+
+class SolutionOracles:
+    """Runs the solutions that tasks bring, and knows what was recorded of them."""
+
+    def check(
+        self, tasks: Sequence[Task], state: Path, notice: Callable[[str], None], sandbox: SandboxChoice
+    ) -> tuple[OracleResult, ...]:
+        """Run the oracles of the tasks that bring a solution, but for those whose result is recorded."""
+        return check_oracles(tasks, state, notice, sandbox)
+
+    def leave_out(self, reading: Reading, state: Path, sandbox: SandboxChoice) -> Reading:
+        """Leave out tasks whose recorded oracle failed, and count those of which none is recorded."""
+        return with_oracles(reading, state, sandbox)
 
 
 def check_oracles(

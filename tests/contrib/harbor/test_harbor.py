@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_table import AgentTable
+from skillopt.contrib.harbor import containers, system_packages
+from skillopt.contrib.harbor.image_root import ImageRoot, prepared
+from skillopt.contrib.harbor.oracle import check_oracles, run_oracle
+from skillopt.contrib.harbor.oracle_record import OracleResult, oracle_key, record_oracle, with_oracles
 from skillopt.errors import InfrastructureError
-from skillopt.execution.oracle import check_oracles, run_oracle
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Trajectory
-from skillopt.sandbox import containers
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.image_root import ImageRoot, prepared
+from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites import load_suite, plan_suite, read_tasks, system_packages
-from skillopt.suites.oracle_record import OracleResult, oracle_key, record_oracle, with_oracles
+from skillopt.suites import load_suite, plan_suite, read_tasks
 from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.targets.command_line.client import CommandLineHarness
@@ -312,7 +313,7 @@ def test_programs_write_nothing_outside_and_reach_nothing(tmp_path: Path) -> Non
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the fake engine in place, which notes its arguments in this folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[2] / "fakes" / "fake_engine.sh"))
+    monkeypatch.setenv(ENGINE, str(Path(__file__).parents[2] / "fakes" / "fake_engine.sh"))
     containers.trouble_of.cache_clear()
     return tmp_path
 

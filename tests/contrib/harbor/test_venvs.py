@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.sandbox.venvs import provide_packages, venvs_folder
+from skillopt.contrib.harbor.venvs import provide_packages
+from skillopt.sandbox.roots import packages_folder
 
 GIBIBYTE = 1 << 30
 HOUR = 3600.0
@@ -14,7 +15,7 @@ HOUR = 3600.0
 
 def made(name: str, size: int, hours: float) -> Path:
     """Make what stands for an environment that was used some hours ago."""
-    done = venvs_folder() / name / ".complete"
+    done = packages_folder() / name / ".complete"
     done.parent.mkdir(parents=True)
     done.write_text(str(size), encoding="ascii")
     os.utime(done, (time.time() - hours * HOUR,) * 2)

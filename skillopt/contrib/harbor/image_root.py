@@ -5,17 +5,24 @@ Inside, `/usr`, `/etc` and the like are this machine's, read-only; everything el
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib.harbor.containers import (
+    agent_command,
+    changed_in_container,
+    container_of,
+    end_agent,
+    run_in_container,
+    started_container,
+)
+from skillopt.contrib.harbor.venvs import base_of, provide_packages
 from skillopt.errors import InfrastructureError
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.containers import container_of, run_in_container, started_container
 from skillopt.sandbox.limits import rollout_limits, verifier_limits
 from skillopt.sandbox.processes import ProcessResult, run_process
-from skillopt.sandbox.venvs import base_of, provide_packages
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File
 
@@ -52,6 +59,11 @@ class ImageRoot:
     environment: Environment
 
     @property
+    def contained(self) -> bool:
+        """Whether it is a container."""
+        return bool(self.environment.container)
+
+    @property
     def start(self) -> str:
         """Return the folder in which programs start, as this machine names it."""
         return str(Path(self.folder, self.environment.workdir.lstrip("/")))
@@ -64,7 +76,7 @@ class ImageRoot:
         given: Mapping[str, str] | None = None,
     ) -> ProcessResult:
         """Run a program without network, with folders of ours in place of some of the root's."""
-        if self.environment.container:
+        if self.contained:
             return run_in_container(container_of(self.folder), argv, seconds, self.environment, given or {})
         if not box.active:
             raise InfrastructureError(
@@ -92,6 +104,34 @@ class ImageRoot:
         for name, value in self.environment.variables:
             variables[name] = value.replace("${PATH}", "$PATH").replace("$PATH", variables["PATH"])
         return (venv, base_of(venv)), variables
+
+    def agent_command(
+        self, argv: Sequence[str], home: str, names: Iterable[str]
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Copy an agent's home into the container; return the command line to run it, and the engine's variables."""
+        return agent_command(self.folder, argv, self.environment, (home, self.start), names)
+
+    def end_agent(self, home: str) -> None:
+        """End what an agent left running in the container, and copy its home out."""
+        end_agent(self.folder, home)
+
+    def changed(self) -> Iterable[str]:
+        """List the files that differ from those of the container's image."""
+        return changed_in_container(self.folder)
+
+
+class ImageRoots:
+    """Makes workspaces the roots of tasks, in the sandbox or in containers."""
+
+    def root(self, folder: str, environment: Environment) -> ImageRoot:
+        """Return a workspace as a root that is prepared."""
+        return ImageRoot(folder, environment)
+
+    def prepared(
+        self, folder: str, environment: Environment | None, files: Iterable[File], box: Sandbox
+    ) -> AbstractContextManager[str]:
+        """Make a workspace the root that an environment asks for, until the block ends; give its image's digest."""
+        return prepared(folder, environment, files, box)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from skillopt.execution.metering import NodeLostError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
-from skillopt.sandbox.image_root import prepared
+from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -77,7 +77,7 @@ def run_on_node(
             raise InfrastructureError("expected a task that needs no container, found one; run it without ray")  # noqa: TRY301 - as above
         with (
             Workspace.create(task.placed) as workspace,
-            prepared(workspace.path, task.environment, (), Sandbox("auto")),
+            task_roots().prepared(workspace.path, task.environment, (), Sandbox("auto")),
         ):
             trajectory = harness.run(request, workspace.path)
             return trajectory.with_texts(masking.text), pack(workspace.path)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt import __version__
+from skillopt.contrib.ray import cluster as ray_cluster
+from skillopt.contrib.ray.cluster import check_node, pack, run_on_node, unpack
 from skillopt.errors import InfrastructureError, SettingsError
-from skillopt.execution import ray_cluster
 from skillopt.execution.drivers import open_cluster
-from skillopt.execution.ray_cluster import check_node, pack, run_on_node, unpack
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
@@ -81,7 +81,7 @@ def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "skillopt.execution.ray_cluster")
+    monkeypatch.delitem(sys.modules, "skillopt.contrib.ray.cluster")
     chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": "auto"}))
     with pytest.raises(
         SettingsError, match=r"expected the package ray, found none; install it with `pip install 'PATH"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands.tune import tuning_suite
+from skillopt.contrib.tune.tune import tuning_suite
 from skillopt.errors import UsageError
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite

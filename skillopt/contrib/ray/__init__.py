@@ -1,0 +1,1 @@
+"""Rollouts on the nodes of a Ray cluster."""

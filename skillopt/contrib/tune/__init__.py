@@ -1,0 +1,1 @@
+"""A search for settings that make training gain more."""
