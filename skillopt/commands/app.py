@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from skillopt import __version__
 from skillopt.contrib import CONTRIB
-from skillopt.errors import describe_mistake
+from skillopt.errors import UsageError, describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
 _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
@@ -28,7 +28,6 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Tasks": {
         "import": ("import_tasks:import_tasks", "Copy tasks of another tool into a suite."),
-        "harvest": ("harvest:harvest", "Draft tasks from your past sessions."),
         "suite": ("suite:suite", "Look at the tasks of a skill."),
     },
     "Measure": {
@@ -83,8 +82,15 @@ def load_command(name: str) -> Command | None:
     for heading in COMMANDS.values():
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
-            with ending_on_ctrl_c():
-                found: Any = getattr(import_module(module), attribute)  # or a Typer of some
+            try:
+                with ending_on_ctrl_c():
+                    found: Any = getattr(import_module(module), attribute)  # or a Typer of some
+            except ImportError as error:
+                extra = module.removeprefix("skillopt.contrib.").partition(".")[0]
+                if extra not in CONTRIB:
+                    raise
+                message = f"{name} needs what is not installed ({error}); pip install 'PATH-OF-CLONE[{extra}]'"
+                raise UsageError(message) from error
             if isinstance(found, typer.Typer):
                 return typer.main.get_command(found)
             single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -158,8 +164,6 @@ def root(
         typer.echo(f"skillopt-mcp {__version__}")
         raise typer.Exit
     if folder is not None:
-        from skillopt.errors import UsageError
-
         try:
             os.chdir(folder)
         except OSError as error:

@@ -11,9 +11,9 @@ import typer
 from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
+from skillopt.contrib import find_driver
 from skillopt.errors import RepositoryError, UsageError
 from skillopt.execution.access import Choice, find_choices, toml_lines
-from skillopt.harvest.commits import changes_with_tests
 from skillopt.project import FoundSkill, Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
@@ -21,6 +21,7 @@ from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.suite_file import scaffold_suite
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
+from skillopt.versions.repository import Repository
 
 _MOST_TABLES: Final = 20
 """With more skills than this, only those that have tasks get a table."""
@@ -158,9 +159,10 @@ def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | 
 
 def _changes_with_tests(project: Project) -> int:
     """Count the merged changes from which tasks could be made; none where nothing is trained, or there is no git."""
+    count: Callable[[Repository], int] | None = find_driver("changes_with_tests")
     try:
         known = project.documents() or project.skill_names()
-        return changes_with_tests(project.repository()) if known else 0
+        return count(project.repository()) if known and count else 0
     except (RepositoryError, UsageError):
         return 0
 

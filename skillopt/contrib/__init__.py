@@ -40,6 +40,12 @@ CONTRIB: Final[Mapping[str, Contribution]] = {
             "oracles": "skillopt.contrib.harbor.oracle:SolutionOracles",
         },
     ),
+    "history": Contribution(
+        commands={
+            "harvest": ("Tasks", "skillopt.contrib.history.harvest:harvest", "Draft tasks from your past sessions.")
+        },
+        drivers={"changes_with_tests": "skillopt.contrib.history.commits:changes_with_tests"},
+    ),
     "ray": Contribution(drivers={"cluster": "skillopt.contrib.ray.cluster:RayCluster"}),
     "tune": Contribution(
         commands={

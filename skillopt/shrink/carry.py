@@ -15,7 +15,6 @@ from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs
 from skillopt.gate.grades import Against, Grading
 from skillopt.gate.headline import compared_words
 from skillopt.gate.non_inferior import LOSS_ERROR, Look, Loss
-from skillopt.harvest.near_copies import is_near_copy, word_digests
 from skillopt.loop import events
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.evidence import TrainEvidence
@@ -27,6 +26,7 @@ from skillopt.shrink.units import Unit
 from skillopt.skills.addresses import LIST_ITEM
 from skillopt.skills.document import Block, Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, apply_edits, blocks_of
+from skillopt.suites.near_copies import is_near_copy, word_digests
 from skillopt.tasks import Task
 
 _LONGEST_QUOTE: Final = 80

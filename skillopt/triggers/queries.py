@@ -9,8 +9,8 @@ from typing import Final
 from unicodedata import normalize
 
 from skillopt.errors import SuiteError
-from skillopt.harvest.near_copies import near_copies
 from skillopt.suites import read_tasks
+from skillopt.suites.near_copies import near_copies
 from skillopt.suites.reading import Skipped, Trigger
 from skillopt.tasks import digest_of
 

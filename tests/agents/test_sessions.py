@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
-from skillopt.harvest.requests import session_requests
-from skillopt.harvest.session import SessionKind
+from skillopt.contrib.history.requests import session_requests
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.targets.drivers import AGENTS, load_part
+from skillopt.targets.past_session import SessionKind
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from tests.agents.sessions import WAYS, Session, make_place, run_session
 from tests.agents.transcripts import PAGES, page_of, without_sizes

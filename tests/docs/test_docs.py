@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from skillopt.contrib.tune.command import RANGES
 from skillopt.reports import view
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
@@ -160,27 +159,6 @@ def test_every_block_of_the_page_on_python_runs_in_order(
     assert names["taught"].skill.text.endswith("- Always greet people.\n")
     assert names["taught"].test.after.passed == 1.0
     assert Path("training/.skillopt/ledger.db").exists()
-
-
-@pytest.mark.docs
-def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
-    page = CHECKOUT / "docs" / "tuning.md"
-    folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
-    commands = [
-        line.removeprefix("$ skillopt ").split() for block in blocks(page, "console") for line in block.splitlines()
-    ]
-    found = []
-    for command in commands:
-        ended = skillopt(folder, *command, "--json")
-        assert ended.returncode == 0, f"{command}: {ended.stderr}"
-        found.append(json.loads(ended.stdout))
-    assert found[0]["study"] == found[1]["study"]
-    assert found[1]["trials"][:3] == found[0]["trials"]
-    assert found[2]["study"] == found[3]["study"] != found[0]["study"]
-    assert found[2]["paid_rollouts"] <= 100
-    assert len(found[3]["trials"]) == 2
-    shown = page.read_text(encoding="utf-8")
-    assert all(f"| `{name}` | {least} to {most} |" in shown for name, (least, most) in RANGES.items())
 
 
 @pytest.mark.docs

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.contrib.tune.tune import tuning_suite
+from skillopt.contrib.tune.tune import RANGES, tuning_suite
 from skillopt.errors import UsageError
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
@@ -59,7 +60,7 @@ def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, d
     for one in found["trials"]:
         assert all(0 <= score <= 1 for score in one["scores"])
         assert one["rollouts"] > 0
-    best = max(found["trials"], key=lambda one: (not one["pruned"], one["score"], -one["rollouts"]))
+    best = max(found["trials"], key=lambda one: (one["score"], -one["rollouts"]))
     assert found["best"] == best["number"]
     assert found["reason"] == ""
     assert found["paid_rollouts"] > 0
@@ -98,3 +99,25 @@ def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original
     few = Suite(suite.name, tuple(pair for pair in suite.splits if not pair[1].id.startswith("train1")))
     with pytest.raises(UsageError, match="expected at least 16 train tasks"):
         tuning_suite(few, 3)
+
+
+@pytest.mark.docs
+def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tuning.md").read_text(encoding="utf-8")
+    folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
+    commands = [
+        line.removeprefix("$ skillopt ").split()
+        for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+    ]
+    found = []
+    for command in commands:
+        ended = skillopt(folder, *command, "--json")
+        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+        found.append(json.loads(ended.stdout))
+    assert found[0]["study"] == found[1]["study"]
+    assert found[1]["trials"][:3] == found[0]["trials"]
+    assert found[2]["study"] == found[3]["study"] != found[0]["study"]
+    assert found[2]["paid_rollouts"] <= 100
+    assert len(found[3]["trials"]) == 2
+    assert all(f"| `{name}` | {least} to {most} |" in page for name, (least, most) in RANGES.items())

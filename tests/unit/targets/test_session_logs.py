@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.harvest.session import PastSession, PastTurn, SessionKind
 from skillopt.targets.claude_code.sessions import ClaudeSessions
 from skillopt.targets.codex.sessions import CodexSessions
+from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
 from skillopt.targets.session_lines import LONGEST_LINE, LineTally, find_logs, read_log
 from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from skillopt.harvest.candidates import task_name
-from skillopt.harvest.change_prompts import DraftedPrompt, draft_prompt, without_frame
-from skillopt.harvest.changed_lines import read_patch
-from skillopt.harvest.commit_checks import CheckedChange, TestCommand, prove_change, why_not
-from skillopt.harvest.near_copies import is_near_copy, word_digests
-from skillopt.harvest.own_names import OwnNames
-from skillopt.harvest.redaction import Redaction
+from skillopt.contrib.history.candidates import task_name
+from skillopt.contrib.history.change_prompts import DraftedPrompt, draft_prompt, without_frame
+from skillopt.contrib.history.changed_lines import read_patch
+from skillopt.contrib.history.commit_checks import CheckedChange, TestCommand, prove_change, why_not
+from skillopt.contrib.history.own_names import OwnNames
+from skillopt.contrib.history.redaction import Redaction
 from skillopt.safety.plurals import count_noun
 from skillopt.suites.config_lines import put_file
+from skillopt.suites.near_copies import is_near_copy, word_digests
 from skillopt.suites.review_file import put_candidates
 from skillopt.versions.history import MergedChange, is_shallow, merged_changes, merged_messages, patch_of
 from skillopt.versions.repository import Repository

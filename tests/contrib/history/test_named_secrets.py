@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillopt.harvest.candidates import make_candidates
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.requests import Request, failure_key, repeated_failures
+from skillopt.contrib.history.candidates import make_candidates
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.requests import Request, failure_key, repeated_failures
 from skillopt.tasks import File
 
 SAID = {

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.remark_groups import shared_words
-from skillopt.harvest.remarks import Remark
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.remark_groups import shared_words
+from skillopt.contrib.history.remarks import Remark
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 

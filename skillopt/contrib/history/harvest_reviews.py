@@ -11,13 +11,12 @@ from typing import Any, Final, cast
 import typer
 
 from skillopt.commands.spending import can_ask
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.remark_groups import rule_groups
+from skillopt.contrib.history.remarks import Remark, is_formatting, read_remarks, read_rows, settled_by
+from skillopt.contrib.history.review_rules import ReviewRule, SettledRemark
 from skillopt.errors import UsageError
 from skillopt.execution.retry import Retry, retrying_forge
-from skillopt.harvest.near_copies import word_digests
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.remark_groups import rule_groups
-from skillopt.harvest.remarks import Remark, is_formatting, read_remarks, read_rows, settled_by
-from skillopt.harvest.review_rules import ReviewRule, SettledRemark
 from skillopt.nightly.forges import load_forge
 from skillopt.project import Project, Target
 from skillopt.protocols import ReviewedForge
@@ -25,6 +24,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import put_file
+from skillopt.suites.near_copies import word_digests
 from skillopt.suites.review_file import ReviewEntry, put_candidates
 from skillopt.suites.suite_file import tasks_in
 from skillopt.suites.writing import task_entry

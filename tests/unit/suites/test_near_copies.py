@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.harvest.near_copies import near_copies
+from skillopt.suites.near_copies import near_copies
 
 WORDS = st.lists(st.sampled_from(["clean", "the", "vendor", "table", "of", "rows", "by", "date"]), max_size=9)
 

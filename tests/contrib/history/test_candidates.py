@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable
 
-from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.requests import Request
+from skillopt.contrib.history.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.requests import Request
 from skillopt.tasks import File, Task, VerifierSpec
 
 LONG = "".join(f"row {number} of the table has the value {number * number}\n" for number in range(30))

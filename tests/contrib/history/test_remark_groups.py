@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillopt.harvest.remark_groups import rule_groups, shared_words
+from skillopt.contrib.history.remark_groups import rule_groups, shared_words
 
 PRINT = ["Please use the logger instead of print.", "nit: logger rather than print here", "print again? Use the logger"]
 WITH = ["Open the file in a with block please", "a with block for this file, please", "no with block around the file"]

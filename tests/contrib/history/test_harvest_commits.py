@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.harvest import commits
-from skillopt.harvest.commit_checks import find_test_command, prove_change
+from skillopt.contrib.history import commits
+from skillopt.contrib.history.commit_checks import find_test_command, prove_change
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import load_suite

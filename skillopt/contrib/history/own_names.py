@@ -12,7 +12,7 @@ _LEAST: Final = 3
 _LEAST_LOCAL: Final = 5
 """Characters from which the part of an address before the @ is no ordinary word."""
 
-_GENERIC: Final = frozenset(files("skillopt.harvest").joinpath("generic_names.txt").read_text(encoding="utf-8").split())
+_GENERIC: Final = frozenset(files(__package__ or "").joinpath("generic_names.txt").read_text(encoding="utf-8").split())
 """Names that many people and machines have, and that say nothing of a person."""
 
 

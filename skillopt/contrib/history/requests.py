@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.harvest.session import PastSession, PastTurn
+from skillopt.targets.past_session import PastSession, PastTurn
 
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 6_000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.harvest.own_names import OwnNames
-from skillopt.harvest.redaction import Redaction
+from skillopt.contrib.history.own_names import OwnNames
+from skillopt.contrib.history.redaction import Redaction
 
 OWN = OwnNames("Ann-Mari Okoro", "ann.okoro@corp", ("aokoro",), "/srv/people/aokoro", "annbook.fritz")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.contrib.history.commit_checks import CheckedChange, find_test_command, prove_change, why_not
 from skillopt.errors import UsageError
-from skillopt.harvest.commit_checks import CheckedChange, find_test_command, prove_change, why_not
 from skillopt.versions import history
 from skillopt.versions.history import ChangedPath, MergedChange, merged_changes
 from skillopt.versions.repository import Repository

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.harvest.redaction import FindSecrets, Redaction, secret_scanner
+from skillopt.contrib.history.redaction import FindSecrets, Redaction, secret_scanner
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands import harvest_reviews
+from skillopt.contrib.history import harvest_reviews
 from skillopt.project import Selection
 from skillopt.rollouts import Trajectory
 from skillopt.runs.proposal import check, parse_proposal

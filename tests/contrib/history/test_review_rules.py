@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.remarks import Remark, is_formatting, settled_by
-from skillopt.harvest.review_rules import ReviewRule, SettledRemark
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.remarks import Remark, is_formatting, settled_by
+from skillopt.contrib.history.review_rules import ReviewRule, SettledRemark
 
 HEAD = "import time\n\n\ndef wait(server):\n"
 SAID = "Please use wait_for instead of sleep"

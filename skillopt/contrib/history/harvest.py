@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from skillopt.commands.harvest_reviews import (
+from skillopt.commands.options import JsonOption, QuietOption
+from skillopt.commands.output import interruptible, show
+from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
+from skillopt.contrib.history.candidates import grouped_requests, make_candidates, without_twins
+from skillopt.contrib.history.change_prompts import without_frame
+from skillopt.contrib.history.commit_checks import find_test_command
+from skillopt.contrib.history.commits import CommitHarvest
+from skillopt.contrib.history.harvest_reviews import (
     ReviewHarvest,
     agree_to_share,
     edits_of_rules,
@@ -21,21 +28,12 @@ from skillopt.commands.harvest_reviews import (
     reviews_text,
     tags_of,
 )
-from skillopt.commands.options import JsonOption, QuietOption
-from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
+from skillopt.contrib.history.own_names import OwnNames
+from skillopt.contrib.history.redaction import FindSecrets, Redaction, secret_scanner
+from skillopt.contrib.history.requests import Request, repeated_failures, session_requests
 from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.threads import ThreadExecutor
-from skillopt.harvest.candidates import grouped_requests, make_candidates, without_twins
-from skillopt.harvest.change_prompts import without_frame
-from skillopt.harvest.commit_checks import find_test_command
-from skillopt.harvest.commits import CommitHarvest
-from skillopt.harvest.near_copies import near_copies, word_digests
-from skillopt.harvest.own_names import OwnNames
-from skillopt.harvest.redaction import FindSecrets, Redaction, secret_scanner
-from skillopt.harvest.requests import Request, repeated_failures, session_requests
-from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.project import Project, Selection, Target
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
@@ -43,10 +41,12 @@ from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import review_lock
 from skillopt.suites.config_lines import put_file
+from skillopt.suites.near_copies import near_copies, word_digests
 from skillopt.suites.review_file import Decision, put_candidates, read_candidates, remove
 from skillopt.suites.suite_file import tasks_in
 from skillopt.suites.writing import task_entry
 from skillopt.targets.drivers import AGENTS, load_part
+from skillopt.targets.past_session import PastSession, SessionKind
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository

@@ -10,8 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib.history.changed_lines import side_of
 from skillopt.errors import InfrastructureError, RepositoryError, SuiteError, UsageError
-from skillopt.harvest.changed_lines import side_of
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check

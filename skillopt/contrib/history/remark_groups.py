@@ -36,7 +36,7 @@ _UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f"
 
 _WORD: Final = re.compile(rf"[{_UNSPACED}]+|[^\W\d{_UNSPACED}][^\W{_UNSPACED}]*(?:[.:][^\W\d][^\W{_UNSPACED}]*)*")
 _SHORT: Final = re.compile(r"n't\b|'(?:s|d|ll|re|ve|m)\b|\bun(?=used|needed|necessary)")
-_FILLERS: Final = frozenset(files("skillopt.harvest").joinpath("fillers.txt").read_text(encoding="utf-8").split())
+_FILLERS: Final = frozenset(files(__package__ or "").joinpath("fillers.txt").read_text(encoding="utf-8").split())
 
 
 def rule_groups(texts: Sequence[str], pulls: Sequence[int]) -> list[tuple[int, ...]]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.harvest.change_prompts import draft_prompt
-from skillopt.harvest.changed_lines import ChangedLines, read_patch, side_of
+from skillopt.contrib.history.change_prompts import draft_prompt
+from skillopt.contrib.history.changed_lines import ChangedLines, read_patch, side_of
 
 CODE = ChangedLines(
     "src/sums.py",

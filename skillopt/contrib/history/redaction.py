@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from math import log2
 from typing import Final
 
+from skillopt.contrib.history.own_names import OwnNames
+from skillopt.contrib.history.personal_data import mask_hosts, mask_personal_data
 from skillopt.errors import UsageError
-from skillopt.harvest.own_names import OwnNames
-from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
 
 TAKEN_OUT: Final = "[secret]"
@@ -71,9 +71,9 @@ _BY_ENTROPY: Final = frozenset({"Base64HighEntropyString", "HexHighEntropyString
 def secret_scanner() -> Iterator[FindSecrets]:
     """Return a function that finds the secrets on a line."""
     try:
-        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415 - an extra
-        from detect_secrets.core.scan import scan_line  # noqa: PLC0415 - the same
-        from detect_secrets.settings import transient_settings  # noqa: PLC0415 - the same
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.core.scan import scan_line
+        from detect_secrets.settings import transient_settings
     except ImportError as error:
         raise UsageError(
             "expected the scanner that takes secrets out of sessions, found no detect-secrets; install it with "

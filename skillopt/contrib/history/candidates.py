@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.harvest.near_copies import is_near_copy, near_copies, word_digests
-from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.requests import Request, failure_key
+from skillopt.contrib.history.redaction import Redaction
+from skillopt.contrib.history.requests import Request, failure_key
 from skillopt.safety.plurals import count_noun
+from skillopt.suites.near_copies import is_near_copy, near_copies, word_digests
 from skillopt.suites.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from skillopt.harvest.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
+from skillopt.contrib.history.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
 
 _FENCE: Final = re.compile(r"^(?:```|~~~)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
@@ -34,7 +34,7 @@ _MERGE: Final = re.compile(
 _LISTED: Final = {
     name: "|".join(patterns)
     for name, patterns in tomllib.loads(
-        files("skillopt.harvest").joinpath("change_words.toml").read_text(encoding="utf-8")
+        files(__package__ or "").joinpath("change_words.toml").read_text(encoding="utf-8")
     ).items()
 }
 """Words in messages by what they say, as patterns."""
