@@ -57,7 +57,7 @@ def tune(
 ) -> None:
     """Search for settings that make training gain more.
 
-    Every trial runs the real loop once for each seed; --max-rollouts caps the new rollouts of the whole search.
+    Every trial runs the real loop once for each seed; --max-rollouts caps the new rollouts of the command.
     Nothing is committed and the held-out test is not touched. The same command continues a search that was
     interrupted. Needs Optuna: pip install 'PATH-OF-CLONE[tune]'.
     """
@@ -84,13 +84,14 @@ def tune(
         _open_study(storage, name) as study,
         closing(Ledger.open(root)) as ledger,
     ):
+        before = rollouts_of(ledger, name)
         runs = _Runs(plan, text, options.max_rollouts, study=name, ledger=ledger, observer=observer)
         observer.notice(f"{plan.drivers.notice}\nsearching {', '.join(ranges)} in study {name}".strip())
         try:
             _run_trials(study, ranges, numbers, runs, trials)
         except OutOfBudget as over:
             reason = f"{over}; the same command with a higher cap continues"
-        ended, paid = _trials_of(study), runs.rollouts - runs.before
+        ended, paid = _trials_of(study), rollouts_of(ledger, name) - before
         # Of equal scores the cheapest, and of those the first.
         best = min(ended, key=lambda one: (-one["score"], one["rollouts"]), default=None)
     changes = best["params"] if best and best["params"] != runs.first else {}
@@ -105,6 +106,12 @@ def tune(
         "paid_rollouts": paid,
     }
     show(found, _text, as_json=as_json)
+
+
+def rollouts_of(ledger: Ledger, study: str) -> int:
+    """Count the rollouts of all commands of a search."""
+    spent = ledger.spending(study)
+    return spent["target"].calls if "target" in spent else 0
 
 
 def _text(found: Mapping[str, Any]) -> str:
@@ -142,24 +149,13 @@ class _Runs:
         self, plan: RunPlan, start: Skill, cap: int | None, *, study: str, ledger: Ledger, observer: ProgressObserver
     ) -> None:
         self._settings, self._root, self._start = plan.target.settings, plan.repository.root, start
-        self._study, self._ledger, self.observer, self._cap = study, ledger, observer, cap
+        self._study, self._ledger, self.observer = study, ledger, observer
         self.suite = tuning_suite(plan.suite.first_fold_suite, self._settings.seed)
         self.first = {name: getattr(self._settings, name) for name in RANGES}
-        self.before = self.rollouts
-        self._meter = Meter(replace(caps_of(self._settings), rollouts=max(0, (cap or 0) - self.before)))
-        for usage in ledger.spending(study).values():
-            self._meter.replayed(usage)
-
-    @property
-    def rollouts(self) -> int:
-        """Count the rollouts of all commands of the search."""
-        spent = self._ledger.spending(self._study)
-        return spent["target"].calls if "target" in spent else 0
+        self._meter = Meter(replace(caps_of(self._settings), rollouts=cap or 0))
 
     def measure(self, params: Mapping[str, int], seed: int) -> tuple[float, int]:
         """Train with some settings under a seed; return the last text's score on the tasks held out, and rollouts."""
-        if self._cap is not None and self._cap <= self.rollouts:
-            raise OutOfBudget("search budget exhausted")
         own = {"seed": seed, "max_usd": None, "max_tokens": None, "max_minutes": None}  # these caps are the meter's
         settings = Settings.model_validate({**self._settings.model_dump(), **params, **own})
         given = Given(meter=Meter(NO_CAPS), allowance=self._meter)
