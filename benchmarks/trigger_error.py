@@ -15,6 +15,9 @@ from functools import partial
 from itertools import count
 from random import Random
 
+from skillopt.contrib.triggers.loading import trigger_rate, trigger_verifier
+from skillopt.contrib.triggers.queries import Query
+from skillopt.contrib.triggers.training import DescriptionTraining, train_description
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.protocols import RolloutRequest
@@ -22,9 +25,6 @@ from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import trigger_rate, trigger_verifier
-from skillopt.triggers.queries import Query
-from skillopt.triggers.training import DescriptionTraining, train_description
 
 _START = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n"))
 _TRAIN = 10

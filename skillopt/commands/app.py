@@ -33,7 +33,6 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Measure": {
         "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
         "audit": ("audit:audit", "Find which skills help, hurt or do nothing."),
-        "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
         "gate": ("gate:gate", "Test a change of skills, by whoever made it."),
         "benchmark": ("benchmark:benchmark", "Run a published benchmark; in a clone of the repository."),
     },

@@ -8,13 +8,13 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import SHORT, as_json_text, show
 from skillopt.errors import UsageError
+from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.project import Selection
 from skillopt.runs.decline import Declined, drop_offered, undecline
 from skillopt.runs.decline import decline as decline_versions
 from skillopt.runs.history import Restored
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.locks import writer_lock
-from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 
@@ -77,7 +77,7 @@ def _decline_description(selection: Selection, said: PersonsWord | None, *, undo
     target, repository = project.target(selection), project.repository()
     word, now = said or PersonsWord.said(repository.user_name), datetime.now(UTC).isoformat(timespec="seconds")
     with writer_lock(project.root, target.name):
-        branch = DescriptionBranch(repository, target.name, repository.relative(target.folder))
+        branch = expect_descriptions().line(repository, target.name, repository.relative(target.folder))
         commit, shas = (branch.undecline if undo else branch.decline)(word, now)
     if undo:
         show(Restored(target.name, branch.name, shas[0], commit), restored_text, as_json=as_json)

@@ -12,12 +12,12 @@ from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.headline import read_headline
+from skillopt.nightly.descriptions import find_descriptions
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget
 from skillopt.runs.run import grade_of
 from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line, target_words, why_stale
 from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
 from skillopt.versions.merging import default_tip
@@ -53,13 +53,14 @@ class _Surroundings:
         """Look around a skill's versions."""
         project = selection.project()
         target, repository = project.target(selection), project.repository()
-        described = DescriptionBranch(repository, target.name, repository.relative(target.folder))
+        known = find_descriptions()
+        described = known and known.line(repository, target.name, repository.relative(target.folder))
         return cls(
             _configured(target, project),
             _error(target, project, listed.versions),
             _edits(repository, target, listed.draft),
-            described.trained,
-            described.declined,
+            described.trained if described else (),
+            described.declined if described else {},
         )
 
 

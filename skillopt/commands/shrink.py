@@ -1,6 +1,6 @@
 """The command `shrink`: delete the text that no task needs, and show that the shorter skill loses nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
@@ -18,16 +18,13 @@ from skillopt.commands.options import (
 from skillopt.commands.output import interruptible, list_tasks, published_lines, show, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
-from skillopt.commands.trigger import trained_text
 from skillopt.errors import UsageError
 from skillopt.loop.events import TextScreened
-from skillopt.reports.terminal import print_terminal
+from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
-from skillopt.shrink.library import LibraryReport, read_library, shorten_library
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
 from skillopt.shrink.shrinking import Shortening
-from skillopt.triggers.plan import TriggerAsk
 
 _LONGEST = 70
 """Characters of a unit that are shown."""
@@ -71,8 +68,8 @@ def shrink(
     loads each skill for the requests of its trigger set as before.
     """
     if descriptions:
-        ask = TriggerAsk(options.select(None), repeats=repeats, drop=drop_unexercised)
-        _shorten_descriptions(skill or (), ask, (dry_run, yes, quiet, as_json))
+        how = {"dry_run": dry_run, "yes": yes, "quiet": quiet, "as_json": as_json}
+        expect_descriptions().shorten(skill or (), options.select(None), repeats=repeats, drop=drop_unexercised, **how)
         return
     if len(skill or ()) > 1:
         raise UsageError(f"expected one skill, found {', '.join(skill or ())}; shrink them one by one")
@@ -86,26 +83,6 @@ def shrink(
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = shrink_skill(selection, Shortening(drop_unexercised, rewrite), start=start, observer=observer)
     show(found, partial(_text, verbose=verbose, unexercised=unexercised), as_json=as_json)
-
-
-def _shorten_descriptions(names: Sequence[str], ask: TriggerAsk, how: tuple[bool, bool, bool, bool]) -> None:
-    """Show the listing of a library, and shorten descriptions unless it is a dry run."""
-    dry_run, yes, quiet, as_json = how
-    library, report = read_library(names, ask), None
-    if library.plans and not dry_run:
-        if not quiet:
-            typer.echo(library.words, err=True)
-        ask_to_pay(library.payment, library.words, yes=yes)
-        with interruptible(), ProgressObserver(quiet=quiet) as observer:
-            report = shorten_library(library, observer, named=bool(names))
-    show(report or library.report, _listing_text, as_json=as_json)
-
-
-def _listing_text(report: LibraryReport) -> str:
-    tried = [f"{escape_terminal(one.skill)}: {trained_text(one, verbose=False)}" for one in report.shortened]
-    return "\n".join(
-        [*report.lines, "", print_terminal([report.table]), "", *tried, *map(escape_terminal, report.notes)]
-    )
 
 
 def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> str:

@@ -27,6 +27,22 @@ class Contribution:
 
 
 CONTRIB: Final[Mapping[str, Contribution]] = {
+    "formats": Contribution(
+        formats={
+            "promptfoo": {
+                "files": [
+                    *("evals/promptfooconfig.y*ml", "evals/promptfoo*.y*ml", "evals/promptfooconfig.json"),
+                    *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"),
+                ],
+                "reader": "skillopt.contrib.formats.promptfoo:read_promptfoo",
+                "commands": True,
+            },
+            "plugin-eval": {
+                "files": ["evals/**/case.yaml", "evals/**/prompt.md"],
+                "reader": "skillopt.contrib.formats.plugin_eval:read_plugin_eval",
+            },
+        }
+    ),
     "harbor": Contribution(
         formats={
             "harbor": {
@@ -47,6 +63,16 @@ CONTRIB: Final[Mapping[str, Contribution]] = {
         drivers={"changes_with_tests": "skillopt.contrib.history.commits:changes_with_tests"},
     ),
     "ray": Contribution(drivers={"cluster": "skillopt.contrib.ray.cluster:RayCluster"}),
+    "triggers": Contribution(
+        commands={
+            "trigger": (
+                "Measure",
+                "skillopt.contrib.triggers.trigger:trigger",
+                "Measure when the agent loads the skill, or train it.",
+            )
+        },
+        drivers={"descriptions": "skillopt.contrib.triggers.descriptions:TriggerDescriptions"},
+    ),
     "tune": Contribution(
         commands={
             "tune": (

@@ -11,13 +11,13 @@ from typing import Final
 
 from skillopt.errors import BusyError, SkilloptError, UsageError
 from skillopt.nightly.check import ForgeAccess, find_access
+from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
 from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
 from skillopt.project import Project, Selection, Target
 from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
-from skillopt.triggers.description import is_described
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.bundles import check_commits, read_bundle
 from skillopt.versions.remotes import Remote, Tips
@@ -42,7 +42,7 @@ class _Desk:
     def checked(self, remote: Remote, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> bool:
         """Push a branch after its commits were found to change only what training may change."""
         if offer.tip:
-            describes = is_described if offer.branch.startswith("skillopt-trigger/") else None
+            describes = expect_descriptions().is_described if offer.branch.startswith("skillopt-trigger/") else None
             path, known = target.place(remote.repository), self.tips.all if self.tips else ()
             check_commits(remote.repository, offer.branch, offer.tip, path, known, describes)
         return push()

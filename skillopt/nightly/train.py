@@ -17,7 +17,7 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people, answer_training
 from skillopt.nightly.check import configured_skills
-from skillopt.nightly.descriptions import train_descriptions
+from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import (
     BUNDLE,
     OFFERS,
@@ -82,7 +82,8 @@ def train_night(
         rows: list[SkillNight] = []
         try:
             _take_turns(night, rows)
-            train_descriptions(night, rows)
+            if (descriptions := find_descriptions()) is not None:
+                descriptions.train_due(night, rows)
             _end_gone(night, rows)
         finally:
             found = night.remaining.night(tuple(rows))

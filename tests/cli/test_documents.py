@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.contrib.triggers.description import is_described
 from skillopt.errors import VersionConflictError
 from skillopt.loop.edit_checks import check_edits
 from skillopt.safety.lint import find_marks
 from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import read_skill
-from skillopt.triggers.description import is_described
 from skillopt.versions.bundles import check_commits
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import FAST, as_json, git, make_project, skillopt

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.contrib.triggers.description import is_described
 from skillopt.errors import InfrastructureError, VersionConflictError
-from skillopt.triggers.description import is_described
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import SKILL, git, make_project

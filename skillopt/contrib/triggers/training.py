@@ -4,6 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from skillopt.contrib.triggers.description import MOST_DESCRIPTION, check_description, with_description
+from skillopt.contrib.triggers.loading import (
+    HeldOutTriggers,
+    QueryLoading,
+    TriggerRate,
+    count_held_out,
+    judge_loading,
+    requests_of,
+    trigger_rate,
+    trigger_task,
+    why_worse,
+)
+from skillopt.contrib.triggers.queries import Query, request_key
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Outcome, Verdict, check_coverage
 from skillopt.gate.error_budget import ErrorSpent, TestChoice
@@ -21,19 +34,6 @@ from skillopt.rollouts import Stream
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
-from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
-from skillopt.triggers.loading import (
-    HeldOutTriggers,
-    QueryLoading,
-    TriggerRate,
-    count_held_out,
-    judge_loading,
-    requests_of,
-    trigger_rate,
-    trigger_task,
-    why_worse,
-)
-from skillopt.triggers.queries import Query, request_key
 
 _MOST_WITHOUT_PROGRESS: Final = 3
 _MOST_GROWTH: Final = 10

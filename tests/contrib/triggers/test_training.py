@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from benchmarks.demo.harness import DemoHarness
+from skillopt.contrib.triggers.loading import DiscoveryRunner, trigger_verifier
+from skillopt.contrib.triggers.queries import Query, split_queries
+from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.execution.runner import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
@@ -14,9 +17,6 @@ from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
-from skillopt.triggers.queries import Query, split_queries
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from tests.fakes.triggers import EXPENSES, NEAR_MISSES
 
 BODY = "# expense-claims\n\n- Work step by step.\n"

@@ -2,11 +2,7 @@
 
 import pytest
 
-from skillopt.gate.comparison import Pairs
-from skillopt.protocols import Discovery, RolloutRequest
-from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
-from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import (
+from skillopt.contrib.triggers.loading import (
     DiscoveryRunner,
     HeldOutTriggers,
     count_held_out,
@@ -15,7 +11,11 @@ from skillopt.triggers.loading import (
     trigger_task,
     why_worse,
 )
-from skillopt.triggers.queries import Query
+from skillopt.contrib.triggers.queries import Query
+from skillopt.gate.comparison import Pairs
+from skillopt.protocols import Discovery, RolloutRequest
+from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
+from skillopt.testing import ScriptedRunner
 
 
 def ran(query: Query, *names: str) -> Rollout:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.shrink.listing import CLIENTS, ListedSkill, ListingClient, list_skills
+from skillopt.contrib.triggers.listing import CLIENTS, ListedSkill, ListingClient, list_skills
 
 CLAUDE, _, CODEX = CLIENTS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.triggers.branch import DescriptionBranch
+from skillopt.contrib.triggers.branch import DescriptionBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights

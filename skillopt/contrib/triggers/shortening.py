@@ -12,6 +12,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from skillopt.contrib.triggers.description import check_description, with_description
+from skillopt.contrib.triggers.loading import HeldOutTriggers, count_held_out, requests_of, trigger_rate, why_worse
+from skillopt.contrib.triggers.queries import Query, request_key
+from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs
 from skillopt.gate.grades import Against, Grade, Grading
 from skillopt.gate.non_inferior import WIDEST_MARGIN, judge_loss, plan_looks
@@ -21,10 +25,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
-from skillopt.triggers.description import check_description, with_description
-from skillopt.triggers.loading import HeldOutTriggers, count_held_out, requests_of, trigger_rate, why_worse
-from skillopt.triggers.queries import Query, request_key
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription
 
 MOST_SHORTENINGS: Final = 16
 """Texts that the search runs at most: all that can go, and each of four sentences of four clauses."""

@@ -5,12 +5,12 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from skillopt.contrib.triggers.queries import find_copied_words
 from skillopt.errors import SkillError
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import listed_description, read_frontmatter
-from skillopt.triggers.queries import find_copied_words
 
 MOST_DESCRIPTION: Final = 1024
 """Longest description that the specification allows; Codex cuts longer ones."""

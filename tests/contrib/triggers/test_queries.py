@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillopt.contrib.triggers.queries import (
+    Query,
+    TriggerSet,
+    find_copied_words,
+    read_queries,
+    request_key,
+    split_queries,
+)
 from skillopt.errors import SuiteError
-from skillopt.triggers.queries import Query, TriggerSet, find_copied_words, read_queries, request_key, split_queries
 
 NAMES = ("pdf", "docx", "tables")
 

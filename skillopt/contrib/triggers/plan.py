@@ -8,6 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib.triggers.description import with_description
+from skillopt.contrib.triggers.loading import TRIGGER, trigger_verifier
+from skillopt.contrib.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
 from skillopt.errors import SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
@@ -20,9 +23,6 @@ from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
 from skillopt.suites.formats import find_tasks, find_triggers
 from skillopt.targets.drivers import find_harness_driver
 from skillopt.tasks import Suite
-from skillopt.triggers.description import with_description
-from skillopt.triggers.loading import TRIGGER, trigger_verifier
-from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
 
 _MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""

@@ -3,6 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from skillopt.contrib.triggers.description import with_description
+from skillopt.contrib.triggers.listing import CLIENTS, ListedSkill, Listing, ListingClient, list_skills
+from skillopt.contrib.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, has_requests, plan_triggers
+from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
+from skillopt.contrib.triggers.shortening import MOST_SHORTENINGS
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import caps_of
 from skillopt.execution.metering import Meter, OutOfBudget
@@ -11,15 +16,10 @@ from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.project import Project
 from skillopt.reports.blocks import Table, cited
 from skillopt.safety.plurals import count_noun
-from skillopt.shrink.listing import CLIENTS, ListedSkill, Listing, ListingClient, list_skills
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import read_document
 from skillopt.skills.frontmatter import listed_description, read_leniently
-from skillopt.triggers.description import with_description
-from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, has_requests, plan_triggers
-from skillopt.triggers.run import TrainedTriggers, train_triggers
-from skillopt.triggers.shortening import MOST_SHORTENINGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from pathlib import PurePosixPath
 from textwrap import fill
 from typing import Final
 
+from skillopt.contrib.triggers.description import with_description
+from skillopt.contrib.triggers.loading import HeldOutTriggers, TriggerRate
+from skillopt.contrib.triggers.training import TrainedDescription
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
@@ -19,9 +22,6 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.notes import TriggerBasis
 from skillopt.tasks import File, digest_of
-from skillopt.triggers.description import with_description
-from skillopt.triggers.loading import HeldOutTriggers, TriggerRate
-from skillopt.triggers.training import TrainedDescription
 from skillopt.versions.branches import DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS, description_commits
 from skillopt.versions.commit_message import (
     DECLINED,

@@ -20,6 +20,9 @@ from skillopt.commands.options import (
 from skillopt.commands.output import CACHED, SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
+from skillopt.contrib.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
+from skillopt.contrib.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
+from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
@@ -28,9 +31,6 @@ from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
-from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
-from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
-from skillopt.triggers.run import TrainedTriggers, train_triggers
 
 _LONGEST: Final = 90
 """Characters of a request that are shown."""

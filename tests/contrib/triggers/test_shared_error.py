@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from skillopt.contrib.triggers.branch import TRIGGER_TRAINING
+from skillopt.contrib.triggers.queries import Query
+from skillopt.contrib.triggers.run import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent
 from skillopt.settings import Settings
 from skillopt.storage.notes import begin_look, end_look
-from skillopt.triggers.branch import TRIGGER_TRAINING
-from skillopt.triggers.queries import Query
-from skillopt.triggers.run import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.versions.commit_message import Version
 
 HELD_OUT = [Query(text, "pdf", "x:1") for text in ("one", "two", "three", "four")]

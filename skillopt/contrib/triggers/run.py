@@ -8,6 +8,19 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
+from skillopt.contrib.triggers.branch import (
+    TRIGGER_TRAINING,
+    DescriptionBranch,
+    description_body,
+    description_digest,
+    description_trailers,
+    siblings_digest,
+)
+from skillopt.contrib.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.contrib.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
+from skillopt.contrib.triggers.queries import Query
+from skillopt.contrib.triggers.shortening import shorten_description
+from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
@@ -26,19 +39,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.triggers.branch import (
-    TRIGGER_TRAINING,
-    DescriptionBranch,
-    description_body,
-    description_digest,
-    description_trailers,
-    siblings_digest,
-)
-from skillopt.triggers.loading import DiscoveryRunner, trigger_task
-from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.queries import Query
-from skillopt.triggers.shortening import shorten_description
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.versions.commit_message import Version
 
 _SHORT: Final = 12

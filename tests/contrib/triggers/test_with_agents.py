@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.contrib.triggers.loading import trigger_task
+from skillopt.contrib.triggers.queries import Query
 from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Status, skills_loaded
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
-from skillopt.triggers.loading import trigger_task
-from skillopt.triggers.queries import Query
 from tests.fakes.skill_chooser import choose_by_claude_listing, choose_by_codex_listing
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai

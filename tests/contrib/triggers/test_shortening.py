@@ -7,6 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.demo.harness import DemoHarness
+from skillopt.contrib.triggers.loading import DiscoveryRunner, trigger_verifier
+from skillopt.contrib.triggers.queries import Query, split_queries
+from skillopt.contrib.triggers.shortening import MOST_SHORTENINGS, cut_description, shorten_description
+from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription
 from skillopt.execution.runner import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Against, Grade
@@ -16,10 +20,6 @@ from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
-from skillopt.triggers.queries import Query, split_queries
-from skillopt.triggers.shortening import MOST_SHORTENINGS, cut_description, shorten_description
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription
 from tests.fakes.triggers import EXPENSES, NEAR_MISSES
 
 NEEDED = "Prepares claims and reimbursement of a trip: receipts, hotel, taxi, train, meals and mileage"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt.contrib.triggers.branch import why_description_due
+from skillopt.contrib.triggers.description import MOST_DESCRIPTION, check_description, with_description
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import read_frontmatter
 from skillopt.storage.notes import TriggerBasis
-from skillopt.triggers.branch import why_description_due
-from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
 
 BODY = "---\n# Rows\n\n- description: not this one.\n"
 FRONT = "name: rows\ndescription: Cleans tables.\nlicense: MIT\n"

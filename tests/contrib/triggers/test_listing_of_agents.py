@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
+from skillopt.contrib.triggers.library import Library, listed_texts
+from skillopt.contrib.triggers.listing import CLIENTS, ListedSkill, list_skills
 from skillopt.project import Project
-from skillopt.shrink.library import Library, listed_texts
-from skillopt.shrink.listing import CLIENTS, ListedSkill, list_skills
 from skillopt.skills.document import SkillDocument
 from tests.fakes.skill_chooser import listed_by_claude
 from tools.fake_providers import fake_anthropic

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from skillopt.contrib.triggers.queries import Query
 from skillopt.gate.comparison import Pairs
 from skillopt.gate.judge_noise import share_interval
 from skillopt.protocols import Discovery, RolloutRequest, Runner, Verifier
@@ -13,7 +14,6 @@ from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, skills_
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
-from skillopt.triggers.queries import Query
 
 TRIGGER: Final = "trigger"
 

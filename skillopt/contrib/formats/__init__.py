@@ -1,0 +1,1 @@
+"""Formats of task files of other tools: promptfoo and `claude plugin eval`."""
