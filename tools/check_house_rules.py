@@ -8,6 +8,7 @@
 - `noqa`, `type: ignore` and `pragma: no cover` say why; the first two name their code.
 - One `except Exception` in `commands/entry.py`; any other says why on its line, or ends by raising again.
 - No comment leaves work for later.
+- No call of the product has six or more positional arguments.
 - The core and `skillopt/contrib` each have at most so many lines; both are printed.
 """
 
@@ -27,6 +28,7 @@ _MOST_LINES = 600
 _CONTRIB = "skillopt/contrib/"
 _MOST = {"core": 60_400, "contrib": 7_500}
 """Most lines of `*.py` of the two kinds of code; a number changes only with an issue."""
+_MOST_POSITIONAL = 5
 _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
 _TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
 _BROAD = frozenset({"Exception", "BaseException"})
@@ -95,6 +97,7 @@ def check_module(module: Module) -> list[Finding]:
         *_check_imports(module),
         *_check_comments(comments),
         *_check_excepts(module, {line for line, _ in comments}),
+        *_check_calls(module),
     ]
     return sorted(Finding(module.path.as_posix(), line, message) for line, message in found)
 
@@ -237,6 +240,17 @@ def _check_excepts(module: Module, commented: set[int]) -> _Found:
             yield handler.lineno, "expected one broad `except` in a front end, found another"
         elif handler.lineno not in commented:
             yield handler.lineno, "expected a narrow `except`, or a comment on its line that says why it is broad"
+
+
+def _check_calls(module: Module) -> _Found:
+    if module.path.parts[0] not in _PRODUCT:
+        return
+    for call in (node for node in ast.walk(module.tree) if isinstance(node, ast.Call)):
+        if len(call.args) > _MOST_POSITIONAL:
+            yield (
+                call.lineno,
+                f"expected at most {_MOST_POSITIONAL} positional arguments, found {len(call.args)}: name them",
+            )
 
 
 def _is_broad(caught: ast.expr | None) -> bool:

@@ -111,6 +111,12 @@ def test_a_mark_without_its_code_or_reason_is_refused(comment: str) -> None:
     assert len(findings(f"x = 1  {comment}\n")) == 1
 
 
+def test_a_call_of_the_product_names_its_arguments_from_the_sixth_on() -> None:
+    assert findings("f(1, 2, 3, 4, 5, six=6)\n") == []
+    assert "expected at most 5 positional arguments, found 6" in findings("f(1, 2, 3, 4, 5, 6)\n")[0]
+    assert findings("f(1, 2, 3, 4, 5, 6)\n", "tests/test_things.py") == []
+
+
 BROAD = "x = 1\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
 
 
