@@ -52,8 +52,6 @@ class Stream(Enum):
     """Measurements of when a skill is loaded, outside of any training."""
     AUDIT = 10
     """Comparisons of skills with no skill, outside of any training."""
-    SIBLINGS = 11
-    """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
     SHRINK = 12
     """Comparisons of a text that was shortened, or moved to a new upstream, with the one before."""
 

@@ -322,13 +322,6 @@ class Settings(PresetConstants):
             "--commits`; empty for pytest of a virtual environment in `.venv`, `venv` or `env`, or the active one."
         ),
     ] = ""
-    protect: Annotated[
-        tuple[str, ...],
-        Field(
-            description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
-            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs audit`"
-        ),
-    ] = ()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 

@@ -14,7 +14,7 @@ from skillopt.forecast.consumption import CallCost, Consumption, MostLikely, for
 from skillopt.forecast.typical_costs import is_paid, judge_calls, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of, protected_siblings
+from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.prospect import GainChance, Prospect, chances_of_gains, expect_prospect, rollouts_needed
 from skillopt.runs.recorded import recorded_rates
 from skillopt.settings import Settings
@@ -109,7 +109,6 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         settings,
         records.share if pass_rate is None else pass_rate,
         records.costs(settings, suite, skill),
-        protected_siblings(project, target, selection.flags),
     )
     settled = settle_folds(suite, settings)
     train, val, test = (settled.units(split) for split in Split)

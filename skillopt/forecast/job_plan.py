@@ -99,7 +99,7 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
     planned.expect_no_writer()
     skill = incumbent_of(plan.target, plan.repository, start)
     records = read_records(planned.root, plan.target, skill, suite)
-    likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
+    likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill))
     settled = settle_folds(suite, settings)
     what = f"It trains on {count_noun(settled.units(Split.TRAIN) or settled.units(Split.VAL), 'train task')}"
     gated = count_noun(settled.units(Split.VAL), "val task")

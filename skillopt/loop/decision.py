@@ -1,7 +1,7 @@
 """The gate in the loop: when it is due, the baseline, draft against incumbent, and the grade at the end."""
 
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,7 +42,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     if run.folded or not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
     # A step that comes after this one takes about as many rollouts as half a gate.
-    if policy.idle >= IDLE or run.runner.left - run.siblings.kept < 3 * tasks:
+    if policy.idle >= IDLE or run.runner.left < 3 * tasks:
         return True
     return policy.epochs.rose if policy.epochs.pooled else policy.lead(run.units) >= _CLEAR_LEAD
 
@@ -55,7 +55,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
         for policy in run.policies:
             policy.begin(repeats[0])
         failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
-        run.runner.release(run.siblings.kept + len(run.val) + failing)
+        run.runner.release(len(run.val) + failing)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(run.units, run.settings)
     yield BaselineMeasured(measured, floor, gain)
@@ -78,7 +78,7 @@ def run_gate(
             return
     kind, text = "edits" if changes else "slow update", candidate.document.text
     try:
-        verdict = yield from run.siblings.judge(step, candidate, _compare(run, step, candidate))
+        verdict = _compare(run, step, candidate)
     except InvalidMeasurementError as error:
         if not run.rollouts.alive:
             raise
@@ -87,7 +87,7 @@ def run_gate(
     yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, folded=run.folded)
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, epoch)
-    elif candidate.digest in run.siblings.refused or not _waits(run, verdict.outcome):
+    elif not _waits(run, verdict.outcome):
         _drop(run, changes, verdict, held)
 
 
@@ -127,16 +127,14 @@ def accept(
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
-    yield VersionAccepted(
-        run.versions, epoch, step, kind, text, changes, verdict, asked, grading, run.siblings.words(candidate)
-    )
+    yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked, grading)
     if run.draft.lines:
         yield from run.draft_changed()
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
     """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
-    run.runner.release(run.siblings.kept)
+    run.runner.release()
     if not run.folded and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)
@@ -188,42 +186,16 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return
-    problem, outcome = yield from _problem(run, grading)
     asked, verdict = run.runner.rollouts_asked, run.gate.graded
-    if verdict is not None:
-        told = replace(verdict, outcome=Outcome.REJECT, reason=problem) if outcome is Outcome.REJECT else verdict
-        yield GateDecided(run.step, "edits", changes, told, text, asked, folded=run.folded)
-    if verdict is not None and outcome is Outcome.ACCEPT:
-        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
-    elif outcome is Outcome.REJECT:
-        yield from _drop_graded(run, problem)
-    else:
-        yield from [StepFailed(run.step, "gate", problem)] if problem else []
-        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
-
-
-def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple[str, Outcome]]:
-    """Return whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-    if run.gate.graded is None or not enough:
-        return "", Outcome.INCONCLUSIVE
-    held = run.draft.marked(run.settings, run.flagged, run.again)
-    if held:
-        return _held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
-    try:
-        fall = yield from run.siblings.check(run.step, run.draft.skill)
-    except (BudgetReached, InvalidMeasurementError) as error:
-        return f"siblings were not measured: {error}", Outcome.INCONCLUSIVE
-    return fall, Outcome.REJECT if fall else Outcome.ACCEPT
-
-
-def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
-    """Remember why the draft was refused, and go back to the incumbent; the drafts of folds do, too."""
-    for edit in run.draft.waiting:
-        run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
-    for policy in dict.fromkeys([run.policy, *run.policies]):
-        policy.evidence.draft.set(())
-    yield from run.draft_changed()
+    held = draft.marked(run.settings, run.flagged, run.again) if verdict is not None and enough else ()
+    if verdict is not None:
+        yield GateDecided(run.step, "edits", changes, verdict, text, asked, folded=run.folded)
+    if verdict is not None and enough and not held:
+        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    else:
+        yield from [StepFailed(run.step, "gate", _held_back(run, held, draft.skill))] if held else []
+        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
 
 
 def _grade(run: TrainingRun) -> Grading:
@@ -231,9 +203,8 @@ def _grade(run: TrainingRun) -> Grading:
     sides, prior = (run.draft.incumbent, run.draft.skill), _expected_gain(run)
     crossed = parts_of_folds(run) if run.folded else {}
     cost = 2 * len(run.val) + len(crossed)
-    left = max(0, run.runner.left - run.siblings.kept)
     # With folds the baseline and the merge have made the rollouts of the first round.
-    rounds = left // cost + (1 if run.folded else 0)
+    rounds = max(0, run.runner.left) // cost + (1 if run.folded else 0)
     try:
         return run.gate.grade("grade", *sides, rounds, prior, crossed)
     except BudgetReached:

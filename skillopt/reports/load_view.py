@@ -27,7 +27,6 @@ from skillopt.loop.events import (
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
-    SiblingMeasured,
     StepFailed,
     StepStarted,
     TasksSetAside,
@@ -40,7 +39,6 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
-from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.view import (
     FOLDS,
@@ -128,7 +126,7 @@ def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tu
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *rest = without_siblings(json.loads(record.config))
+    identity, target, model, *rest = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     spend = ledger.spending(record.id)
@@ -289,7 +287,6 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         suspects=tuple(_all(events, VerifierSuspected)),
         set_aside=dict(aside.reasons) if aside else {},
         skipped=tuple(_all(events, PromptSkipped)),
-        siblings=tuple(map(str, _all(events, SiblingMeasured))),
         draft=_draft(head, recorded, events),
         units=tuple(_all(events, TextScreened)),
     )

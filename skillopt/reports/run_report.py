@@ -239,9 +239,8 @@ def _size_change(view: RunView) -> str:
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
     if not view.gates:
-        return [*paragraphs("No candidate reached the gate.", _noise(view)), *siblings]
+        return paragraphs("No candidate reached the gate.", _noise(view))
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
     targets = tuple(cited(one.target) for one in view.gates[-1].verdict.targets)
@@ -249,7 +248,6 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     return [
         Table((*columns, "better / equal / worse", "confidence", *targets), rows),
         *paragraphs(more, _TARGETS if targets else "", _noise(view)),
-        *siblings,
         *paragraphs("" if view.test else _guarantee(view)),
     ]
 

@@ -201,7 +201,6 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
         [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)],
         few=bool(plan.folds),
         shown=bool(seen) or trained,
-        siblings=plan.siblings,
         refused=refusals_before(plan.repository, record.skill, record.base, plan.suite),
     )
 

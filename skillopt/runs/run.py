@@ -250,9 +250,6 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
 _Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
-SIBLING: Final = "Sibling"
-"""Trailer of a version, one for each protected sibling: what was found of it with the version beside."""
-
 _WIDTH = 72
 _GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
@@ -275,7 +272,6 @@ def version_of(
         (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
-        *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
         *_token_trailers(record, event.text),
     )
     said = f"{verdict.reason}." if upstream_of(record) else _result(verdict, record)

@@ -80,7 +80,7 @@ def optimize(
         released = released_of(plan, ledger, record)
         refused = refusals_before(plan.repository, name, record.base, plan.suite)
         with _handing_off(plan.target.settings, root):
-            done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
+            done = run_training(run, plan.suite, released, spent=spent, refused=refused)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
     waiting, memory = gained_by_draft(done.events), memory_baseline(plan.suite)
