@@ -8,9 +8,6 @@ from functools import reduce
 CHECKS_UNBOXED = " checks=unboxed"
 """What the identity of a target ends with where programs of verifiers ran without a sandbox."""
 
-BESIDE = " | "
-"""What stands between the identities of several targets."""
-
 JUDGED_LINE = "judged by a model: "
 """What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""
 

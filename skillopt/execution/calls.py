@@ -113,7 +113,7 @@ def train_skill(
     """Train a skill, or go on with the same call's run."""
     check_trainable(expect(Skill, skill, "read one with load_skill"))
     chosen, given = options.chosen, options.given
-    suite = suite if given.harness else expect(Suite, suite, "read one with load_suite").spread(chosen.targets)
+    expect(Suite, suite, "read one with load_suite")
     with (
         open_session(options.store, chosen, suite, given, optimizer=True) as session,
         writer_lock(session.root, skill.name),

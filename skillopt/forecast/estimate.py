@@ -97,7 +97,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
     project = selection.project()
     target = project.target(selection)
     skill, settings = _start(project, target, start), target.settings
-    suite = target.suite().spread(settings.targets)
+    suite = target.suite()
     for name in settings.targets:
         find_harness_driver(name, settings.agents)
     if settings.model:
@@ -111,7 +111,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         records.costs(settings, suite, skill),
     )
     settled = settle_folds(suite, settings)
-    train, val, test = (settled.units(split) for split in Split)
+    train, val, test = (len(settled.tasks(split)) for split in Split)
     missing = missing_access(settings, suite, trains=True)
     go, verdict = (False, f"no-go: {missing}") if missing else _decide(better, prospect, chances)
     return Estimated(
@@ -130,7 +130,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         checks_warning(suite, settings.sandbox),
         likely.rollouts.times([judge_calls(suite)] * 3),
         "; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
-        _cap(likely, suite, settings, len(settled.tasks(Split.VAL))),
+        _cap(likely, suite, settings, val),
         missing,
         go,
         verdict,

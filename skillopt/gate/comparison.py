@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
-from typing import Annotated, Final
-
-from pydantic import Field
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grading
@@ -70,35 +68,13 @@ class TaskCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetOutcome:
-    """What one of several targets did with both texts, and whether a loss is shown; a part of a task is a repeat's."""
-
-    target: str
-    passed_before: float
-    passed_after: float
-    tasks: int
-    gain: float
-    lost: bool = False
-
-    @property
-    def passed(self) -> str:
-        """Return the tasks passed, as in `2 → 5 of 6`."""
-        before, after = (f"{one:.1f}".removesuffix(".0") for one in (self.passed_before, self.passed_after))
-        return f"{before} → {after} of {self.tasks}"
-
-    def __str__(self) -> str:
-        return f"{self.target}: {self.passed}"
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the gate found, candidate against incumbent on the tasks measured for both.
 
     `before` and `after` are means by the metric compared, `confidence` is one minus a one-sided p-value, `fixed` and
     `broken` are ids of tasks that passed on one side only, `missing` counts tasks not measured for both, `error` is the
     standard error of the gain, and `error_spent` what the gate spent on it; an `accept` spends none. Costs are there
-    where they were asked for, a grading where something was accepted, a judge where one read something twice, and
-    targets where several did each task.
+    where they were asked for, a grading where something was accepted, and a judge where one read something twice.
     """
 
     outcome: Outcome
@@ -118,7 +94,6 @@ class Verdict:
     grading: Grading | None = None
     pairs: tuple[PairedTask, ...] = field(default=(), repr=False)
     judge: JudgeAgreement | None = None
-    targets: Annotated[tuple[TargetOutcome, ...], Field(exclude_if=lambda found: not found)] = ()
 
     @property
     def gain(self) -> float:

@@ -44,7 +44,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     # A step that comes after this one takes about as many rollouts as half a gate.
     if policy.idle >= IDLE or run.runner.left < 3 * tasks:
         return True
-    return policy.epochs.rose if policy.epochs.pooled else policy.lead(run.units) >= _CLEAR_LEAD
+    return policy.epochs.rose if policy.epochs.pooled else policy.lead(len(run.val)) >= _CLEAR_LEAD
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -57,7 +57,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
         failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
         run.runner.release(len(run.val) + failing)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(run.units, run.settings)
+    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)
 
 
@@ -146,7 +146,7 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
     place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
     if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
-        if run.units < INCREMENT_TASKS:
+        if len(run.val) < INCREMENT_TASKS:
             return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
         return run.gate.decide_increment(place, run.draft.incumbent, candidate, _expected_gain(run))
     return run.gate.decide(place, run.draft.incumbent, candidate, rounds, _expected_gain(run))
@@ -167,7 +167,7 @@ def _expected_gain(run: TrainingRun) -> Prior:
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
     mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(mended / max(1, tasks), tasks, run.units)
+    return prior_from_training(mended / max(1, tasks), tasks, len(run.val))
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:

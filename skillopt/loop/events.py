@@ -245,8 +245,7 @@ class GateDecided(Event):
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
         graded = verdict.grading is not None and verdict.reason == grade_words(verdict.grading)  # told of the draft
         reason = "" if self.outcome == Outcome.ACCEPT or graded else f", {_cut(verdict.reason)}"
-        targets = "".join(f", {one}" for one in verdict.targets)
-        return f"gate ({what}): {words}; {flips}{targets}: {self.outcome}{reason}"
+        return f"gate ({what}): {words}; {flips}: {self.outcome}{reason}"
 
 
 class _Changed:

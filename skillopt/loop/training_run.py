@@ -103,7 +103,6 @@ class TrainingRun:
         """Says why a shell cannot read a script; shells are programs, so it comes from outside."""
         self.suite, self.settings = suite, settings
         self.tasks, self.val, self.test = (suite.tasks(split) for split in Split)
-        self.units = suite.units(Split.VAL)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
         kept = self.plan.gate if settings.patch_tests else 0

@@ -250,7 +250,7 @@ def _claim(
             return spoken, ""
         grading = view.versions[-1].grading if texts is not None and texts[0] == texts[1] else None
     try:
-        suite = sources.target.suite().spread(sources.target.settings.targets)
+        suite = sources.target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""

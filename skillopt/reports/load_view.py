@@ -176,10 +176,8 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
         return None
     if suite.digest != record.suite_digest:
         return None
-    settings = Settings.model_validate_json(json.loads(record.config)[0])
-    suite = suite.spread(settings.targets)
     if record.kind == "training":
-        return settle_folds(suite, settings)
+        return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
     if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
         return suite.fold_suites[1]
     return suite.first_fold_suite
@@ -319,13 +317,16 @@ def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
 
 def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
     gates: list[GateView] = []
+    texts: list[str] = []
     for at, event in events:
         if isinstance(event, GateDecided):
+            texts.append(event.text)
             ids = tuple(change.edit.id for change in event.changes)
             number, asked = len(gates) + 1, event.rollouts or 0
             gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked))
         elif isinstance(event, VersionAccepted) and gates:
-            gates[-1] = replace(gates[-1], version=event.number, rollouts=event.rollouts)
+            of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
+            gates[of] = replace(gates[of], version=event.number, rollouts=event.rollouts)
     return gates
 
 

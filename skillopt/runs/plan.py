@@ -45,6 +45,8 @@ class RunPlan:
     skill_path: str
     proposer: str
     folds: tuple[Suite, ...] = ()
+    further: tuple[Drivers, ...] = ()
+    """Those of the harnesses behind the first one of a list, which measure what the run accepted."""
 
     @property
     def suite_digest(self) -> str:
@@ -91,13 +93,16 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
-    whole = target.suite().spread(target.settings.targets)
+    whole = target.suite()
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
     _check_files(target.skill(), target.settings.harness)
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=not proposer)
+    given = Given(meter=drivers.meter, allowance=allowance)
+    others = target.settings.by_target[1:]
+    further = tuple(load_drivers(one, suite, project.root, given, optimizer=False) for one in others)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds)
+    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, further)
 
 
 def _check_files(skill: Skill, harness: str) -> None:
