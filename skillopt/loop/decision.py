@@ -84,9 +84,17 @@ def run_gate(
             raise
         yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
         return
-    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, folded=run.folded)
+    yield GateDecided(
+        step=step,
+        kind=kind,
+        changes=changes,
+        verdict=verdict,
+        text=text,
+        rollouts=run.runner.rollouts_asked,
+        folded=run.folded,
+    )
     if verdict.outcome is Outcome.ACCEPT:
-        yield from accept(run, step, candidate, changes, verdict, epoch)
+        yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
     elif not _waits(run, verdict.outcome):
         _drop(run, changes, verdict, held)
 
@@ -127,7 +135,17 @@ def accept(
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
-    yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked, grading)
+    yield VersionAccepted(
+        number=run.versions,
+        epoch=epoch,
+        step=step,
+        kind=kind,
+        text=text,
+        changes=changes,
+        verdict=verdict,
+        rollouts=asked,
+        grading=grading,
+    )
     if run.draft.lines:
         yield from run.draft_changed()
 
@@ -190,7 +208,9 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
     held = draft.marked(run.settings, run.flagged, run.again) if verdict is not None and enough else ()
     if verdict is not None:
-        yield GateDecided(run.step, "edits", changes, verdict, text, asked, folded=run.folded)
+        yield GateDecided(
+            step=run.step, kind="edits", changes=changes, verdict=verdict, text=text, rollouts=asked, folded=run.folded
+        )
     if verdict is not None and enough and not held:
         yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
     else:

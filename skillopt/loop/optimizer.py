@@ -44,7 +44,9 @@ def train(  # noqa: PLR0913 - what a run is made of
     shell_problem: Callable[[str, str], str] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens."""
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused)
+    run = TrainingRun(
+        skill, settle_folds(suite, settings), settings=settings, runner=runner, spent=spent, refused=refused
+    )
     released = released or Released(skill)
     run.first_text = released.first or skill.document
     run.shell_problem = shell_problem

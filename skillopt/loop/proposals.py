@@ -127,7 +127,17 @@ class _Trial:
             yield events.DraftChanged(1, text, changes)
             return f"it is better, and {problem}", 0
         if accepted:
-            yield events.VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading)
+            yield events.VersionAccepted(
+                number=1,
+                epoch=1,
+                step=1,
+                kind="edits",
+                text=text,
+                changes=changes,
+                verdict=verdict,
+                rollouts=asked,
+                grading=verdict.grading,
+            )
         elif here and verdict.grading is not None:
             yield events.DraftGraded(text, changes, verdict.grading, skill.digest, asked)
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
@@ -184,7 +194,15 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
         if line not in test.helped:
             yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
     for one in (yield from ablate(evidence, test.helped, test.moved)):
-        yield events.EditScreened(1, one.line.edit, one.tasks, len(one.without), one.failed, one.kept, one.reason)
+        yield events.EditScreened(
+            step=1,
+            edit=one.line.edit,
+            tasks=one.tasks,
+            runs=len(one.without),
+            failed=one.failed,
+            kept=one.kept,
+            reason=one.reason,
+        )
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

@@ -102,7 +102,16 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     others = target.settings.by_target[1:]
     further = tuple(load_drivers(one, suite, project.root, given, optimizer=False) for one in others)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, further)
+    return RunPlan(
+        target=target,
+        suite=suite,
+        drivers=drivers,
+        repository=repository,
+        skill_path=target.place(repository),
+        proposer=named,
+        folds=folds,
+        further=further,
+    )
 
 
 def _check_files(skill: Skill, harness: str) -> None:

@@ -82,7 +82,7 @@ class RecordedRun(Recording):
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
         first, *raised = stages_of(ledger, record, plan.target.settings)
-        super().__init__(ledger, record, plan.drivers, first, watch, raised)
+        super().__init__(ledger, record, drivers=plan.drivers, settings=first, watch=watch, raised=raised)
         self.commits: list[str] = []
         self.draft: DraftState | None = None
         self._plan = plan
@@ -133,7 +133,7 @@ class RecordedRun(Recording):
         settings = self.settings.model_copy(update={"confidence": 1.0 - error})
         for name, drivers in zip(settings.targets[1:], plan.further, strict=True):
             runner = RecordedRunner(self._ledger, self.record.id, drivers, self._watch)
-            gate = ChangeGate(self.skill, after, plan.suite, settings, runner, Demand())
+            gate = ChangeGate(self.skill, after, suite=plan.suite, settings=settings, runner=runner, demand=Demand())
             ended = next(event for event in gate.events() if isinstance(event, RunEnded))
             asked += ended.rollouts
             self.runner.paid_rollouts += runner.paid_rollouts
@@ -204,7 +204,14 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     if record.kind != "training" and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
         replaced = "" if _digest(branch, before.sha) in there else before.sha
-    return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
+    return DraftState(
+        branch=branch.name,
+        commit=commit,
+        grading=grading,
+        note="",
+        replaced=replaced,
+        marks=repository.commit(commit).values(NEEDS_A_PERSON),
+    )
 
 
 def read_refusals(repository: Repository, skill: str, base: str) -> tuple[PeoplesRefusal, ...]:
@@ -438,15 +445,15 @@ def read_grading(trailers: _Trailers) -> Grading | None:
         return None
     try:
         return Grading(
-            grade,
-            float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
-            float(found["Expected-Gain"]),
-            float(interval[1]),
-            float(interval[2]),
-            int(found["Tasks-Judged"]),
-            int(found["Tasks-Changed"]),
-            "",
-            Against(found.get(_AGAINST, "")),
+            grade=grade,
+            probability=float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
+            gain=float(found["Expected-Gain"]),
+            low=float(interval[1]),
+            high=float(interval[2]),
+            tasks=int(found["Tasks-Judged"]),
+            changed=int(found["Tasks-Changed"]),
+            reason="",
+            against=Against(found.get(_AGAINST, "")),
         )
     except (KeyError, ValueError):
         return None
