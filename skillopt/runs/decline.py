@@ -14,7 +14,6 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit
-from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -140,9 +139,9 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
     """Return the text to go back to, and the commit of the default branch that is merged with it, if it moved on."""
     onto, repository = place.onto, place.repository
     if whole and onto and not repository.contains(place.tip or "", onto):
-        there = repository.read_folder(onto, place.branch.path)
-        if SkillPlace.parse(place.branch.path).has_text(file.path for file in there):
-            return place.text(onto), onto
+        there = read_version(repository, place.name, onto, place.branch.path, missing_ok=True)
+        if there.text:
+            return there.shipped, onto
     below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
     return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
 

@@ -17,8 +17,7 @@ from skillopt.project import Selection, Target
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, skill_from_files
-from skillopt.skills.trained_files import SkillPlace
+from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
@@ -244,10 +243,7 @@ def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
-    files, place = repository.read_folder(commit, path), SkillPlace.parse(path)
-    if missing_ok and not place.has_text(file.path for file in files):
-        return Skill(name, SkillDocument("", place.trained))
-    return skill_from_files(name, files, place.trained)
+    return skill_at_place(name, repository.read_folder(commit, path), path, missing_ok=missing_ok)
 
 
 _CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")

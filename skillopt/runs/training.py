@@ -22,7 +22,6 @@ from skillopt.runs.prospect import expect_prospect
 from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
-from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -71,8 +70,7 @@ def optimize(
             if finding.severity is Severity.ERROR:
                 observer.notice(str(finding))
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
-            place = SkillPlace.parse(plan.skill_path).words
-            observer.notice(f"training the uncommitted text of {place}; {_KEPT}")
+            observer.notice(f"training the uncommitted text of {name}; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
