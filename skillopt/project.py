@@ -15,7 +15,7 @@ from skillopt.sandbox.roots import ENGINE
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_free_document, read_skill
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import plan_suite, read_tasks
@@ -87,8 +87,6 @@ class Target:
 
     def skill(self) -> Skill:
         """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
-        if SkillPlace(".", self.trained).free:
-            return read_free_document(self.folder, self.name, self.trained)
         try:
             repository = Repository.find(self.folder)
         except RepositoryError:

@@ -45,26 +45,23 @@ class RolloutRequest:
         task: What to do.
         repeat: Which run of the task this is.
         discovery: How loading of skills is measured; None where it is not.
-        beside: Other skills that are installed while the task is done, as a user has them; they are not forced.
     """
 
     skill: Skill | None
     task: Task
     repeat: int = 0
     discovery: Discovery | None = None
-    beside: tuple[Skill, ...] = ()
 
     @property
     def installed(self) -> tuple[Skill, ...]:
         """Return the skills that the target can load, the one that is tried first."""
         tried = () if self.skill is None else (self.skill,)
-        return (*tried, *self.beside, *(self.discovery.beside if self.discovery else ()))
+        return (*tried, *(self.discovery.beside if self.discovery else ()))
 
     @property
     def digest(self) -> str:
-        """Identify the skills: the tried one's own digest where none lies beside it, empty for no skill at all."""
-        own = self.skill.digest if self.skill else ""
-        return digest_of(own, *(part for one in self.beside for part in (one.name, one.digest))) if self.beside else own
+        """Identify the skill that is tried; empty for no skill."""
+        return self.skill.digest if self.skill else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,6 @@ from functools import reduce
 CHECKS_UNBOXED = " checks=unboxed"
 """What the identity of a target ends with where programs of verifiers ran without a sandbox."""
 
-BESIDE = " | "
-"""What stands between the identities of several targets."""
-
 JUDGED_LINE = "judged by a model: "
 """What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""
 
@@ -52,8 +49,6 @@ class Stream(Enum):
     """Measurements of when a skill is loaded, outside of any training."""
     AUDIT = 10
     """Comparisons of skills with no skill, outside of any training."""
-    SIBLINGS = 11
-    """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
     SHRINK = 12
     """Comparisons of a text that was shortened, or moved to a new upstream, with the one before."""
 

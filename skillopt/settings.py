@@ -178,17 +178,11 @@ class Settings(PresetConstants):
         Field(
             description="How the target is run: `claude-code`, `codex`, `opencode`, `gemini`, `copilot` or NAME of a "
             "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program "
-            "that understands table rules only). None is the default: `skillopt init` writes one. With a list each "
-            "does every task, and one text is trained for all; commands that do not compare take the first."
+            "that understands table rules only). None is the default: `skillopt init` writes one. Of a list the "
+            "first is trained on, and a text that does worse with another one stays a draft; `skillopt evaluate` runs "
+            "all of them."
         ),
     ] = ""
-    across_targets: Annotated[
-        Literal["mean", "worst"],
-        Field(
-            description="What must get better where `harness` is a list: the `mean` over its targets, or each task "
-            "with the target that does it `worst`. Either way no target may get worse."
-        ),
-    ] = "mean"
     model: Annotated[
         str,
         Field(
@@ -322,13 +316,6 @@ class Settings(PresetConstants):
             "--commits`; empty for pytest of a virtual environment in `.venv`, `venv` or `env`, or the active one."
         ),
     ] = ""
-    protect: Annotated[
-        tuple[str, ...],
-        Field(
-            description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
-            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs audit`"
-        ),
-    ] = ()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 
@@ -350,8 +337,7 @@ class Settings(PresetConstants):
     @property
     def identity(self) -> str:
         """Return the settings that can change a result, as canonical JSON."""
-        alone = set() if len(self.targets) > 1 else {"across_targets"}
-        return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT | alone)
+        return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT)
 
     @property
     def digest(self) -> str:

@@ -156,7 +156,6 @@ class Task:
         files: What lies in the workspace at the start.
         tags: Free labels, for reports and for splits that have their share of each.
         timeout: Wall-clock limit in seconds, > 0.
-        target: Name of the harness that does it, where several do each task of a suite; else empty.
         environment: The file system it is done in; None where the workspace is just a folder.
         tree: The commit whose files lie in the workspace at the start, below `files`; None for none.
     """
@@ -167,7 +166,6 @@ class Task:
     files: tuple[File, ...] = ()
     tags: tuple[str, ...] = ()
     timeout: float = 600.0
-    target: str = ""
     environment: Environment | None = None
     tree: Tree | None = None
 
@@ -177,11 +175,6 @@ class Task:
     def __deepcopy__(self, _: dict[int, object]) -> "Task":
         """Share it with every copy: it never changes."""
         return self
-
-    @property
-    def unit(self) -> "Task":
-        """Give the task as the suite has it, whichever target does it."""
-        return replace(self, id=self.id.removesuffix(f"@{self.target}"), target="") if self.target else self
 
     @property
     def with_image_files(self) -> "Task":
@@ -262,7 +255,7 @@ class Suite:
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""
         ids: dict[str, Split] = {}
-        contents: dict[tuple[str, str], tuple[str, Split]] = {}
+        contents: dict[str, tuple[str, Split]] = {}
         for split, task in self.splits:
             if task.id in ids:
                 message = (
@@ -270,7 +263,7 @@ class Suite:
                 )
                 raise SuiteError(message)
             ids[task.id] = split
-            twin = contents.setdefault((task.target, task.content_digest), (task.id, split))
+            twin = contents.setdefault(task.content_digest, (task.id, split))
             if twin[0] != task.id:
                 message = (
                     f"suite {self.name!r}: tasks {twin[0]!r} ({twin[1]}) and {task.id!r} ({split}) have the same "
@@ -288,22 +281,6 @@ class Suite:
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """List the tasks of one split in the order of the source."""
         return tuple(task for member, task in self.splits if member is split)
-
-    def spread(self, targets: Sequence[str]) -> "Suite":
-        """Give each task to each of several targets, as `TASK@TARGET`; for one target, the same suite."""
-        if len(targets) < 2:  # noqa: PLR2004 - there is nothing to tell apart
-            return self
-
-        def each(*tasks: Task) -> tuple[Task, ...]:
-            return tuple(replace(task, id=f"{task.id}@{name}", target=name) for task in tasks for name in targets)
-
-        splits = tuple((split, one) for split, task in self.splits for one in each(task))
-        folds = None if self.folds is None else (each(*self.folds[0]), each(*self.folds[1]))
-        return replace(self, splits=splits, folds=folds)
-
-    def units(self, split: Split) -> int:
-        """Count the tasks of a split, one that several targets do once."""
-        return len({task.unit.id for task in self.tasks(split)})
 
     def tasks_to_evaluate(self, split: Split) -> tuple[Task, ...]:
         """List the tasks that an evaluation of a split runs; with folds `train` is all tasks."""
@@ -348,8 +325,8 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """Identify content and split membership, whatever the order, the targets, and whether or not folds swap."""
-        rows = sorted({(task.unit.id, split.value, task.digest) for split, task in self.first_fold_suite.splits})
+        """Identify content and split membership, whatever the order, and whether or not folds swap."""
+        rows = sorted({(task.id, split.value, task.digest) for split, task in self.first_fold_suite.splits})
         return digest_of(*(part for row in rows for part in row))
 
 

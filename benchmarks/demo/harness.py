@@ -73,7 +73,7 @@ class DemoHarness:
         except (FileNotFoundError, csv.Error) as problem:
             answer = f"There is no table to clean in {_INPUT}: {problem.__class__.__name__}."
             return Trajectory((asked, Message("assistant", answer)), answer, usage=self._usage(request, "", answer))
-        followed = [one for skill in _loaded(request) for one in self._followed(request, skill)]
+        followed = self._followed(request, request.skill) if request.skill else []
         result = apply_operations(table, settle((op, rule.clear) for rule, reading in followed for op in reading))
         output = result.render()
         (folder / _OUTPUT).write_bytes(output.encode("utf-8", "replace"))
@@ -118,16 +118,8 @@ class DemoHarness:
         return followed
 
     def _usage(self, request: RolloutRequest, read: str, written: str) -> Usage:
-        skill = sum(_tokens(one.document.body) for one in _loaded(request))
+        skill = _tokens(request.skill.document.body) if request.skill else 0
         return Usage(1, skill + estimate_tokens(request.task.prompt + read), estimate_tokens(written), 0.0)
-
-
-def _loaded(request: RolloutRequest) -> list[Skill]:
-    """List what is read: the tried skill, then the one beside it that names most words of the request, if one does."""
-    own = [] if request.skill is None else [request.skill]
-    named = [(one.name, listed_description(one.document)) for one in request.beside]
-    chosen = choose_skill(request.task.prompt, named)
-    return own + [one for one in request.beside if one.name == chosen]
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.errors import UsageError
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.project import FoundSkill, Project, Selection, Target
-from skillopt.reports.blocks import Bullets, Heading, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
+from skillopt.reports.blocks import Heading, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
 from skillopt.reports.html import print_page
 from skillopt.rollouts import Usage
 from skillopt.runs.history import difference_of_files
@@ -59,18 +59,7 @@ class AuditedSkill:
     removable: bool = False
     target: str = ""
     digest: str = ""
-    disturbs: tuple[str, ...] | None = None
     capabilities: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SiblingFinding:
-    """What was found of a skill with the other skills of the project beside it."""
-
-    skill: str
-    words: str
-    fell: bool = False
-    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +72,6 @@ class AuditReport:
     stopped: str
     paid_rollouts: int
     spent: Mapping[str, Usage]
-    siblings: tuple[SiblingFinding, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -100,7 +88,6 @@ class AuditAsk:
     pairs: int = 100
     loss: float = 0.1
     flags: Mapping[str, object] = field(default_factory=dict)
-    siblings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +173,14 @@ def render_audit_page(report: AuditReport) -> str:
             "Nothing was removed."
         ),
     ]
-    if report.siblings:
-        note = "Where no skill falls, one is said to in 10% of audits at most, all skills together."
-        beside = Bullets([_sibling(one) for one in report.siblings])
-        blocks += [Heading("With the other skills beside them"), beside, Paragraph(note)]
     title, heading = f"Audit of {len(rows)} skills", f"{count_noun(len(rows), 'skill')} against no skill"
     return print_page(title, "audit", blocks, heading=heading, footer="Written by SkillOpt.")
 
 
 def audit_table(skills: Sequence[AuditedSkill], *, whole: bool = False) -> Table:
     """Return a row for each skill; whole with its folder and why."""
-    beside = ("disturbs",) if any(row.disturbs is not None for row in skills) else ()
     return Table(
-        (*_COLUMNS, *beside, *(("why", "what it lets or tells an agent do") if whole else ())),
+        (*_COLUMNS, *(("why", "what it lets or tells an agent do") if whole else ())),
         [_row(row, whole=whole) for row in skills],
     )
 
@@ -216,11 +198,5 @@ def _row(row: AuditedSkill, *, whole: bool) -> list[str]:
         f"{row.pairs} / {row.tasks}",
         "-" if costs.tokens is None else f"{costs.tokens:+,.0f}, {costs.turns:+.1f} turns",
         str(row.listing_tokens or "-"),
-        *([] if row.disturbs is None else [list_names(row.disturbs)]),
         *([cited(row.reason), cited(row.capabilities)] if whole else []),
     ]
-
-
-def _sibling(one: SiblingFinding) -> str:
-    by = f"; disturbed by {list_names(one.by)}" if one.by else ""
-    return f"{cited(one.skill)} {cited(one.words)}{by}"

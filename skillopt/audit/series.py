@@ -1,31 +1,17 @@
-"""The pairs of rollouts of one skill, with it and without, and what they show; also with other skills beside it.
-
-First all other skills of the project lie beside a skill, as its users have them. Only where it falls with them, each of
-them is put beside it alone, so that a project whose skills do not disturb each other is measured with few rollouts.
-"""
+"""The pairs of rollouts of one skill, with it and without, and what they show."""
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from random import Random
 
-from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SiblingFinding, SkillCosts, capabilities_of
-from skillopt.errors import InvalidMeasurementError, UsageError
+from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SkillCosts, capabilities_of
 from skillopt.execution.runner import RecordedRunner
-from skillopt.gate.comparison import Outcome, Pairs, Verdict
-from skillopt.gate.headline import compared_words
-from skillopt.gate.here import measure_harm
 from skillopt.gate.skill_effect import EffectTest, SkillEffect, draw_tasks
-from skillopt.project import Project, Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.settings import Metric
-from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.skills.document import estimate_tokens
 from skillopt.skills.frontmatter import listed_description
-from skillopt.tasks import Task
-
-_ERROR = 0.1
-"""Chance of saying that some skill falls where none does, and, where one does, of naming a wrong one: all together."""
 
 
 class AuditSeries:
@@ -144,65 +130,3 @@ def _why_untold(series: AuditSeries, stopped: str) -> str:
     if test.outstanding:
         return f"an effect as large may be chance among {test.skills} skills; raise --pairs"
     return f"{len(test.gains)} pairs were too few for an answer; raise --pairs"
-
-
-def installed_skills(project: Project, ask: AuditAsk) -> tuple[Skill, ...]:
-    """Read every skill of the project; one that cannot be read lies beside none."""
-    found = []
-    for one in project.discover().skills:
-        try:
-            found.append(project.target(Selection(one.path, ask.flags, folder=project.root)).skill())
-        except UsageError:
-            continue
-    return tuple(found)
-
-
-def find_disturbance(series: AuditSeries, installed: Sequence[Skill], skills: int) -> SiblingFinding:
-    """Return whether a skill falls with the others beside it, and which of them does it alone.
-
-    What was run without them is recorded, so each skill beside it costs its own side only.
-    """
-    name = series.subject.skill.name
-    others = [one for one in installed if one.name != name]
-    if not others:
-        return SiblingFinding(name, "no other skill lies beside it")
-    try:
-        together = _beside(series, others, _ERROR / skills)
-        if together.outcome is not Outcome.REJECT:
-            words = f"is not shown to fall with the others beside it: {compared_words(together)}"
-            return SiblingFinding(name, words)
-        alone = [others[0].name] if len(others) == 1 else _each(series, others)
-    except InvalidMeasurementError as error:
-        return SiblingFinding(name, f"was not measured beside the others: {error}")
-    words = f"falls with the others beside it: {compared_words(together)}; {together.reason}"
-    words = words if alone else f"{words}; none of them alone is shown to do it"
-    return SiblingFinding(name, words, fell=True, by=tuple(alone))
-
-
-def with_disturbed(rows: Sequence[AuditedSkill], findings: Sequence[SiblingFinding]) -> list[AuditedSkill]:
-    """Return each skill the names of those that it disturbs, none where that was not measured."""
-    if not findings:
-        return list(rows)
-    found = {row.skill: tuple(one.skill for one in findings if row.skill in one.by) for row in rows}
-    return [replace(row, disturbs=found[row.skill]) for row in rows]
-
-
-def _each(series: AuditSeries, others: Sequence[Skill]) -> list[str]:
-    error = _ERROR / len(others)
-    return [one.name for one in others if _beside(series, [one], error).outcome is Outcome.REJECT]
-
-
-def _beside(series: AuditSeries, others: Sequence[Skill], error: float) -> Verdict:
-    """Compare a skill with some others beside it with the same skill alone."""
-    subject, settings = series.subject, series.subject.target.settings
-    order = list(subject.tasks)
-    Random(f"{settings.seed}/audit/{subject.skill.name}").shuffle(order)
-
-    def run(tasks: Sequence[Task], look: int) -> Pairs:
-        repeat = Stream.AUDIT.repeat(look)
-        requests = [
-            RolloutRequest(subject.skill, task, repeat, beside=side) for side in ((), tuple(others)) for task in tasks
-        ]
-        return Pairs.halves(series.runner.rollouts(requests))
-
-    return measure_harm(order, settings, run, error, subject.skill.name).verdict

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,13 +16,12 @@ from skillopt.audit.findings import (
     AuditedSkill,
     AuditReport,
     AuditSubject,
-    SiblingFinding,
     audit_table,
     choose_skills,
     read_subject,
     render_audit_page,
 )
-from skillopt.audit.series import AuditSeries, find_disturbance, installed_skills, with_disturbed
+from skillopt.audit.series import AuditSeries
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
@@ -42,7 +41,6 @@ from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
-from skillopt.gate.here import whole_repeats
 from skillopt.gate.skill_effect import EFFECT_ERROR, share_error
 from skillopt.project import Project
 from skillopt.reports.terminal import print_terminal
@@ -78,16 +76,12 @@ class _AuditPlan:
         least = min(_SCREEN, most)
         at_least = f"{2 * least * count:,} to " if least < most else ""
         rollouts = f"{at_least}{2 * most * count:,} rollouts, recorded ones included"
-        sizes = [len(one.tasks) for one in self.subjects]
-        more = sum(2 * size * whole_repeats(size) for size in sizes) if self.ask.siblings else 0
-        beside = f", and {more:,} or more with other skills beside them" if more else ""
-        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}{beside}"
+        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}"
         if not self.payment.paid:
             return words
         if self.pair_usd is None:
             return f"{words}, at a price that nobody knows"
-        besides = more / (2 * count) if count else 0.0
-        low, high = ((pairs + besides) * self.pair_usd for pairs in (least, most))
+        low, high = (pairs * self.pair_usd for pairs in (least, most))
         return f"{words}, likely {write_dollars(low)} to {write_dollars(high)}"
 
 
@@ -101,9 +95,6 @@ def audit(
     loss: Annotated[
         float, typer.Option("--margin", min=0.01, max=0.5, help="Loss of score up to which a skill counts as idle.")
     ] = 0.1,
-    siblings: Annotated[
-        bool, typer.Option("--siblings", help="Also find regressions that skills cause in each other.")
-    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
     settings: SetOption = None,
@@ -117,13 +108,12 @@ def audit(
 ) -> None:
     """Find which skills help, hurt or do nothing.
 
-    Each skill is compared with no skill on its own tasks, pair by pair, until the test decides. With --siblings it is
-    also run with all other skills of the project installed, and after a regression with each of them alone. An idle
+    Each skill is compared with no skill on its own tasks, pair by pair, until the test decides. An idle
     skill is proposed for removal, with the most that this can lose. The first run that costs money asks on a terminal;
     without a terminal a paid target needs a cap or --yes.
     """
     flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
-    plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
+    plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags))
     if not quiet:
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
@@ -149,7 +139,6 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
         "",
     ]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
-    lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     named = [one for one in report.skills if one.capabilities]
     lines += ["capabilities in the texts:"] if named else []
     lines += [f"  {escape_terminal(one.skill)}: {escape_terminal(one.capabilities)}" for one in named]
@@ -162,11 +151,6 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
     if verbose:
         lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
     return "\n".join(lines)
-
-
-def _beside(found: SiblingFinding) -> str:
-    """Return what was found of a skill with others beside it."""
-    return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
 
 
 def _plan(ask: AuditAsk) -> _AuditPlan:
@@ -214,7 +198,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
         return _report(plan, [], "", meter)
     most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else None
     allowance = Meter(Caps(rollouts=most)) if most else None
-    stopped, findings = "", list[SiblingFinding]()
+    stopped = ""
     with closing(Ledger.open(plan.project.root)) as ledger:
         series = []
         for one in plan.subjects:
@@ -229,15 +213,10 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
                 begun.run(_SCREEN)
             while waiting := _waiting(series):
                 max(waiting, key=lambda one: (one.test.progress, -len(one.test.gains))).run(_BATCH)
-            if plan.ask.siblings:
-                installed = installed_skills(plan.project, plan.ask)
-                for begun in series:
-                    findings.append(find_disturbance(begun, installed, len(series)))
         except OutOfBudget as error:
             stopped = str(error)
             _waiting(series)
-    report = _report(plan, series, stopped, meter)
-    return replace(report, skills=tuple(with_disturbed(report.skills, findings)), siblings=tuple(findings))
+    return _report(plan, series, stopped, meter)
 
 
 def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:

@@ -20,7 +20,7 @@ from skillopt.commands.options import (
 )
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
-from skillopt.execution.drivers import Given, load_drivers
+from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import EvaluateResult, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
@@ -86,31 +86,30 @@ def _evaluate(
     """Score skills on a split."""
     project = selection.project()
     target = project.target(selection)
-    suite = target.suite().spread(target.settings.targets)
+    suite, settings = target.suite(), target.settings
     named = [(subject, _skill(project, target, subject)) for subject in subjects]
     # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
-    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
+    most = settings.max_rollouts if "max_rollouts" in selection.flags else None
     allowance = Meter(Caps(rollouts=most)) if most else None
-    drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=False)
+    given = Given(meter=Meter(caps_of(settings)), allowance=allowance)
+    drivers = [load_drivers(one, suite, project.root, given, optimizer=False) for one in settings.by_target]
     with closing(Ledger.open(project.root)) as ledger:
         if suite.left_out:
             observer.notice(suite.left_out)
-        scoring = Scoring(ledger, drivers, target.settings, observer)
-        tasks = suite.tasks_to_evaluate(split)
-        columns = {
-            name: [task for task in tasks if task.target == name] for name in dict.fromkeys(one.target for one in tasks)
-        }
-        measured = {name: scoring.measure(named, own, repeats) for name, own in columns.items()}
-    compared = {name: _against_first(scoring, own) for name, own in measured.items()}
-    several = {"targets": [{"target": name, "subjects": own} for name, own in compared.items()]}
+        scorings = [Scoring(ledger, one, settings, observer) for one in drivers]
+        measured = [one.measure(named, suite.tasks_to_evaluate(split), repeats) for one in scorings]
+    compared = [_against_first(scoring, own) for scoring, own in zip(scorings, measured, strict=True)]
+    several = {
+        "targets": [{"target": name, "subjects": own} for name, own in zip(settings.targets, compared, strict=True)]
+    }
     return {
         "skill": target.name,
         "split": split.value,
         "repeats": repeats,
-        **({"subjects": compared[""]} if "" in compared else several),
-        "paid_rollouts": scoring.paid_rollouts,
-        "metric": target.settings.metric.value,
-        "judge": judge_agreement(rollout for own in measured.values() for one in own for rollout in one.rollouts),
+        **({"subjects": compared[0]} if len(compared) == 1 else several),
+        "paid_rollouts": sum(one.paid_rollouts for one in scorings),
+        "metric": settings.metric.value,
+        "judge": judge_agreement(rollout for own in measured for one in own for rollout in one.rollouts),
     }
 
 

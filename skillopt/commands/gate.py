@@ -436,7 +436,7 @@ def _row(one: FolderChange) -> GatedChange:
     name = PurePosixPath(path).name or "."
     reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
     place = SkillPlace.parse(path)
-    first = place.prefix + (place.trained[0] if place.free else SKILL_FILE)
+    first = place.prefix + place.named[0]
     return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
 
 

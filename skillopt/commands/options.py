@@ -30,7 +30,7 @@ _WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls mad
 _HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, handoff, … (skillopt docs models)"
 HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESSES}.")]
 _HarnessesOption = Annotated[
-    list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to train one text for several.")
+    list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to measure with several.")
 ]
 _MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs models)."
 ModelOption = Annotated[str | None, typer.Option("--model", help=_MODELS)]

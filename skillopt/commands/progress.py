@@ -19,7 +19,6 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     PatchTested,
     RunStarted,
-    SiblingMeasured,
     StepFailed,
     StepStarted,
     TrainMeasured,
@@ -43,7 +42,7 @@ _SOON: Final = 0.05
 """Share of a cap from which on the time that is left is foretold."""
 
 
-_NEWS: Final = (GateDecided, SiblingMeasured, VersionAccepted, DraftGraded, HeldOutTestMeasured)
+_NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 """What whoever waits for a job is told at once."""
 
 

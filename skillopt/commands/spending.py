@@ -11,7 +11,6 @@ import typer
 from skillopt.errors import UsageError
 from skillopt.forecast.estimate import Estimated, Payment, estimate, payment_of, was_billed
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded import Part, training_runs_of
@@ -27,8 +26,7 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> tuple[Payme
     plan = make_plan(selection)
     settings = plan.target.settings
     names = (settings.harness, settings.model, settings.judge or settings.model)
-    identities = without_siblings(plan.identities)
-    parts = list(zip(names, get_args(Part), identities, strict=False))  # there may be no judge
+    parts = list(zip(names, get_args(Part), plan.identities, strict=False))  # there may be no judge
     if {name for name, _, _ in parts} | {settings.reviewer or "demo"} <= _FREE:
         return None
     billed = [part for part in parts if is_paid(part[0], settings)]

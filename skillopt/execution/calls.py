@@ -22,7 +22,6 @@ from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
-from skillopt.loop.siblings import Sibling
 from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import PresetConstants, Settings, make_settings
@@ -114,7 +113,7 @@ def train_skill(
     """Train a skill, or go on with the same call's run."""
     check_trainable(expect(Skill, skill, "read one with load_skill"))
     chosen, given = options.chosen, options.given
-    suite = suite if given.harness else expect(Suite, suite, "read one with load_suite").spread(chosen.targets)
+    expect(Suite, suite, "read one with load_suite")
     with (
         open_session(options.store, chosen, suite, given, optimizer=True) as session,
         writer_lock(session.root, skill.name),
@@ -132,7 +131,6 @@ def run_training(
     *,
     spent: Sequence[ErrorSpent] = (),
     refused: Sequence[PeoplesRefusal] = (),
-    siblings: Sequence[Sibling] = (),
 ) -> OptimizeResult:
     """Train as recorded; the API and the command `optimize` share it.
 
@@ -142,7 +140,6 @@ def run_training(
         released: What the last version is compared with on `test`.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         refused: Edits that people refused in earlier versions or drafts.
-        siblings: Skills whose tasks no version may lower.
 
     Raises:
         InfrastructureError: Something outside failed; what was measured is kept.
@@ -158,7 +155,6 @@ def run_training(
             spent,
             raised=recording.raised,
             refused=refused,
-            siblings=siblings,
             shell_problem=shell_problem,
         )
     )

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
-from skillopt.rollouts import BESIDE, CHECKS_UNBOXED, Trajectory, Usage
+from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
@@ -44,30 +44,6 @@ class Given:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     meter: Meter | None = None
     allowance: Meter | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SeveralTargets:
-    """Harnesses by name: each task goes to the one that it names, which is shown the task as the suite has it."""
-
-    harnesses: Mapping[str, Harness]
-
-    @property
-    def identity(self) -> str:
-        """Name all targets."""
-        return BESIDE.join(one.identity for one in self.harnesses.values())
-
-    def of(self, task: Task) -> Harness:
-        """Return the harness that does a task."""
-        return self.harnesses[task.target]
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound what a rollout consumes."""
-        return self.of(request.task).worst_case(replace(request, task=request.task.unit))
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task."""
-        return self.of(request.task).run(replace(request, task=request.task.unit), workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +100,8 @@ class Drivers:
 
     def recorded_key(self, skill_digest: str, task: Task, repeat: int) -> str:
         """Return the key of a repeat of a task under the text with a digest, empty for no skill."""
-        harness = self.harness.of(task) if isinstance(self.harness, SeveralTargets) else self.harness
         judge = f" judge={self.judge.identity} {JUDGING}" if self.judge and task.verifier.judged else ""
-        return rollout_key(skill_digest, task.digest, f"{harness.identity}{judge}", repeat)
+        return rollout_key(skill_digest, task.digest, f"{self.harness.identity}{judge}", repeat)
 
 
 @lru_cache(maxsize=4096)
@@ -155,23 +130,23 @@ def load_target(settings: Settings, root: Path) -> Harness:
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
-    """Identify the target as runs over a suite record it."""
-    mark = _mark(settings, suite)
-    return BESIDE.join(load_target(one, root).identity + mark for one in settings.by_target)
+    """Identify the target that is trained on as runs over a suite record it."""
+    return load_target(settings.by_target[0], root).identity + _mark(settings, suite)
 
 
 def load_drivers(
     settings: Settings, suite: Suite, root: Path, given: Given | None = None, *, optimizer: bool = True
 ) -> Drivers:
-    """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps."""
+    """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps.
+
+    Of several harnesses it is the first one.
+    """
     given, retry = given or Given(), Retry(settings.retry_seconds)
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    spread = any(task.target for _, task in suite.splits) and given.harness is None
-    chosen = settings.by_target if spread else settings.by_target[:1]  # whose suite is not spread measures the first
-    made = [_make_target(one, suite, root, given, (meters, retry)) for one in chosen]
-    harness = SeveralTargets(dict(zip(settings.targets, made, strict=True))) if spread else made[0]
+    settings = settings.by_target[0]
+    harness = _make_target(settings, suite, root, given, (meters, retry))
 
     def metered(role: str, own: Model | None, name: str, masking: Masking | None = None) -> Model:
         model = own or load_model(name, settings, _handoff(root))
@@ -184,7 +159,7 @@ def load_drivers(
     if any(task.verifier.judged for _, task in suite.splits):
         own_judge = given.judge or (None if settings.judge else given.model)
         judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
-    exposed = exposure_warning(settings.sandbox, os.environ) if any(map(runs_agent, chosen)) else ""
+    exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
         harness,
@@ -195,7 +170,7 @@ def load_drivers(
         given.verifiers,
         retry,
         settings.sandbox,
-        tuple(one.cluster for one in made if one.cluster),
+        (harness.cluster,) if harness.cluster else (),
         settings.workers,
         metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
     )

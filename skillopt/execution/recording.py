@@ -17,7 +17,6 @@ from skillopt.loop.events import (
     encode_event,
 )
 from skillopt.loop.rollout_plan import least_rollouts
-from skillopt.loop.siblings import without_siblings
 from skillopt.rollouts import new_acts
 from skillopt.safety.credentials import mask
 from skillopt.settings import Settings
@@ -119,7 +118,8 @@ def recorded_events(ledger: Ledger, run: str) -> list[Event]:
 
 def scored_by(record: RunRecord) -> str:
     """Identify what the scores of a run's rollouts depend on: its target and, where there is one, its judge."""
-    _, target, _, *rest = without_siblings(json.loads(record.config))
+    parts: list[str] = json.loads(record.config)
+    _, target, _, *rest = parts
     # Beside training, the last part says what was asked for.
     judge = rest[0] if len(rest) > (record.kind != "training") else ""
     return target + (f" judge={judge}" if judge else "")

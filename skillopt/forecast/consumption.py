@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Final
 
-from skillopt.loop.siblings import Sibling
+from skillopt.gate.here import whole_repeats
 from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite
@@ -117,7 +117,6 @@ def foresee(
     settings: Settings,
     passing: float | None,
     costs: tuple[CallCost, CallCost],
-    siblings: Sequence[Sibling] = (),
 ) -> tuple[Consumption, float]:
     """Look up what training takes, and the share of simulated runs that end with a truly better text.
 
@@ -129,8 +128,9 @@ def foresee(
     rows = [_row(settings.preset.value, tasks, percent) for percent in percents]
     more = max(1.0, tasks / rows[0]["tasks"])
     calls = [more * choose(row[f"calls_{name}"] for row in rows) for name, choose in _CHOICES]
-    # The held-out test and the tasks of siblings are run with both texts.
-    fixed = 2 * held_out + 2 * sum(len(one.tasks) for one in siblings)
+    judged = tasks if suite.folds else len(suite.tasks(Split.VAL))
+    # The held-out test, and the tasks that each further harness measures the accepted text by, are run with both texts.
+    fixed = 2 * held_out + 2 * judged * whole_repeats(judged) * (len(settings.targets[1:]))
     rollouts = [tasks * choose(row[f"rollouts_{name}"] for row in rows) + fixed for name, choose in _CHOICES]
     return consume(rollouts, calls, costs, settings), fmean(row["better"] for row in rows) / 100
 

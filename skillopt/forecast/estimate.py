@@ -14,7 +14,7 @@ from skillopt.forecast.consumption import CallCost, Consumption, MostLikely, for
 from skillopt.forecast.typical_costs import is_paid, judge_calls, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of, protected_siblings
+from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.prospect import GainChance, Prospect, chances_of_gains, expect_prospect, rollouts_needed
 from skillopt.runs.recorded import recorded_rates
 from skillopt.settings import Settings
@@ -97,7 +97,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
     project = selection.project()
     target = project.target(selection)
     skill, settings = _start(project, target, start), target.settings
-    suite = target.suite().spread(settings.targets)
+    suite = target.suite()
     for name in settings.targets:
         find_harness_driver(name, settings.agents)
     if settings.model:
@@ -109,10 +109,9 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         settings,
         records.share if pass_rate is None else pass_rate,
         records.costs(settings, suite, skill),
-        protected_siblings(project, target, selection.flags),
     )
     settled = settle_folds(suite, settings)
-    train, val, test = (settled.units(split) for split in Split)
+    train, val, test = (len(settled.tasks(split)) for split in Split)
     missing = missing_access(settings, suite, trains=True)
     go, verdict = (False, f"no-go: {missing}") if missing else _decide(better, prospect, chances)
     return Estimated(
@@ -131,7 +130,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         checks_warning(suite, settings.sandbox),
         likely.rollouts.times([judge_calls(suite)] * 3),
         "; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
-        _cap(likely, suite, settings, len(settled.tasks(Split.VAL))),
+        _cap(likely, suite, settings, val),
         missing,
         go,
         verdict,

@@ -64,8 +64,7 @@ def start_evaluation(
     """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
     # A cap on rollouts in skillopt.toml is on training.
     planned = _Planned.of(selection, limits, {"max_rollouts": None}, proposer=_NOBODY)
-    plan, targets = planned.plan, planned.plan.target.settings.targets
-    suite = plan.target.suite().spread(targets)
+    plan, suite = planned.plan, planned.plan.target.suite()
     if draft:
         of, subject = DRAFT, skill_at(open_draft(planned.root, plan.repository, plan.target), DRAFT)
     else:
@@ -99,11 +98,11 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
     planned.expect_no_writer()
     skill = incumbent_of(plan.target, plan.repository, start)
     records = read_records(planned.root, plan.target, skill, suite)
-    likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
+    likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill))
     settled = settle_folds(suite, settings)
-    what = f"It trains on {count_noun(settled.units(Split.TRAIN) or settled.units(Split.VAL), 'train task')}"
-    gated = count_noun(settled.units(Split.VAL), "val task")
-    words = f"{what}, gated on {gated}, with optimizer model `{settings.model}`"
+    train, _, val = (len(settled.tasks(split)) for split in (Split.TRAIN, Split.TEST, Split.VAL))
+    what = f"It trains on {count_noun(train or val, 'train task')}"
+    words = f"{what}, gated on {count_noun(val, 'val task')}, with optimizer model `{settings.model}`"
     return planned.start(words, likely, ["optimize", "--start", start])
 
 

@@ -7,7 +7,7 @@ exec`, as users of both report for an empty folder (anthropics/claude-code issue
 cache, and a request to take 10 seconds. So every figure here is right to a factor of about two, for which ranges allow.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from ipaddress import ip_address
 from statistics import fmean
 from typing import Final
@@ -75,11 +75,8 @@ def judge_calls(suite: Suite) -> float:
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Return what a rollout of the target typically costs, and its judge where there is one; of several, on average."""
-    if len(settings.targets) > 1:
-        each = [typical_rollout(one, suite, skill) for one in settings.by_target]
-        usd, seconds = _mean([one.usd for one in each]), _mean([one.seconds for one in each])
-        return CallCost(fmean(one.tokens for one in each), usd, seconds, max(one.spread for one in each))
+    """Return what a rollout of the first target typically costs, and its judge where there is one."""
+    settings = settings.by_target[0]
     driver, _ = _parts(settings.harness)
     first = estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
     if driver in _CHATS:
@@ -98,10 +95,6 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     usd = None if done.usd is None or judged.usd is None else done.usd + judged.usd
     seconds = None if done.seconds is None or judged.seconds is None else done.seconds + judged.seconds
     return CallCost(done.tokens + judged.tokens, usd, seconds, max(done.spread, judged.spread))
-
-
-def _mean(each: Sequence[float | None]) -> float | None:
-    return None if None in each else fmean(one or 0.0 for one in each)
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
-from typing import Annotated, Final
-
-from pydantic import Field
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grading
@@ -70,35 +68,13 @@ class TaskCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetOutcome:
-    """What one of several targets did with both texts, and whether a loss is shown; a part of a task is a repeat's."""
-
-    target: str
-    passed_before: float
-    passed_after: float
-    tasks: int
-    gain: float
-    lost: bool = False
-
-    @property
-    def passed(self) -> str:
-        """Return the tasks passed, as in `2 → 5 of 6`."""
-        before, after = (f"{one:.1f}".removesuffix(".0") for one in (self.passed_before, self.passed_after))
-        return f"{before} → {after} of {self.tasks}"
-
-    def __str__(self) -> str:
-        return f"{self.target}: {self.passed}"
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the gate found, candidate against incumbent on the tasks measured for both.
 
     `before` and `after` are means by the metric compared, `confidence` is one minus a one-sided p-value, `fixed` and
     `broken` are ids of tasks that passed on one side only, `missing` counts tasks not measured for both, `error` is the
     standard error of the gain, and `error_spent` what the gate spent on it; an `accept` spends none. Costs are there
-    where they were asked for, a grading where something was accepted, a judge where one read something twice, and
-    targets where several did each task.
+    where they were asked for, a grading where something was accepted, and a judge where one read something twice.
     """
 
     outcome: Outcome
@@ -118,7 +94,6 @@ class Verdict:
     grading: Grading | None = None
     pairs: tuple[PairedTask, ...] = field(default=(), repr=False)
     judge: JudgeAgreement | None = None
-    targets: Annotated[tuple[TargetOutcome, ...], Field(exclude_if=lambda found: not found)] = ()
 
     @property
     def gain(self) -> float:
@@ -214,17 +189,17 @@ def compare(
     pairs = tuple(PairedTask(task, *(side[task] for side in sides)) for task in sorted(tasks))
     mean_before = fmean(old[task] for task in tasks) if tasks else 0.0
     return Verdict(
-        outcome,
-        reason,
-        mean_before,
-        mean_before + gain,
-        certainty,
-        sum(difference > 0 for difference in differences),
-        sum(difference == 0 for difference in differences),
-        sum(difference < 0 for difference in differences),
-        tuple(pair.task for pair in pairs if pair.passed_after > pair.passed_before),
-        tuple(pair.task for pair in pairs if pair.passed_after < pair.passed_before),
-        len(wanted) - len(tasks),
+        outcome=outcome,
+        reason=reason,
+        before=mean_before,
+        after=mean_before + gain,
+        confidence=certainty,
+        wins=sum(difference > 0 for difference in differences),
+        ties=sum(difference == 0 for difference in differences),
+        losses=sum(difference < 0 for difference in differences),
+        fixed=tuple(pair.task for pair in pairs if pair.passed_after > pair.passed_before),
+        broken=tuple(pair.task for pair in pairs if pair.passed_after < pair.passed_before),
+        missing=len(wanted) - len(tasks),
         error=_error(differences),
         pairs=pairs,
         judge=judge_agreement((*before, *after)),

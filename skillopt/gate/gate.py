@@ -25,7 +25,6 @@ from skillopt.gate.error_budget import ErrorSpent, GainTest, TestChoice
 from skillopt.gate.grades import Against, Grade, Grading, Prior, estimate_grading, grade_words
 from skillopt.gate.here import HERE_ROUNDS, HereTest
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
-from skillopt.gate.targets import TargetGroups
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import GateRule, Metric, Settings
@@ -68,8 +67,7 @@ class Gate:
         first_repeat: int = 0,
         looked: Iterable[ErrorSpent | float] = (),
     ) -> None:
-        self._targets = TargetGroups(tasks, settings)
-        self._tasks = self._targets.units
+        self._tasks = tuple(tasks)
         # Drawn once: a sign pattern goes on from one comparison to the next.
         self._order = list(self._tasks)
         Random(f"{settings.seed}/gate").shuffle(self._order)
@@ -92,10 +90,9 @@ class Gate:
     def baseline(self, skill: Skill, *, whole: bool = False) -> list[tuple[Rollout, ...]]:
         """Measure the first incumbent as often as the settings say, on a sample of the tasks or on all."""
         settings, order = self._settings, list(self._tasks)
-        most = max(1, BASELINE_TASKS // max(1, len(self._targets.names)))
-        if not whole and settings.gate is not GateRule.STRICT and len(order) > most:
+        if not whole and settings.gate is not GateRule.STRICT and len(order) > BASELINE_TASKS:
             Random(f"{settings.seed}/baseline").shuffle(order)
-            order = order[:most]
+            order = order[:BASELINE_TASKS]
         repeats = self._measure(skill, order, settings.baseline_repeats)
         self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
         for rollout in self._recorded:
@@ -117,12 +114,12 @@ class Gate:
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
                 pairs = self._pairs(sides, self._tasks, self._next_repeat())
-                verdict = compare_pairs(self._targets.join(pairs), settings, settings.gate, place)
+                verdict = compare_pairs(pairs, settings, settings.gate, place)
             case _:
                 pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)[0]))
                 self._seen[_key(sides)] = pairs
-                verdict = compare_pairs(self._targets.join(pairs), settings, settings.gate, place)
-        verdict = self._targets.guard(replace(verdict, costs=_costs(pairs)), pairs)
+                verdict = compare_pairs(pairs, settings, settings.gate, place)
+        verdict = replace(verdict, costs=_costs(pairs))
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
             self._note_version(sides)
@@ -142,14 +139,13 @@ class Gate:
             ratio = self._increment_ratio(pairs)
             if not _LOST < ratio < _GAINED:
                 break
-        joined = self._targets.join(pairs)
-        verdict, accepted = compare_pairs(joined, settings, GateRule.STRICT, place), ratio >= 0
+        verdict, accepted = compare_pairs(pairs, settings, GateRule.STRICT, place), ratio >= 0
         gain = f"gain in {settings.metric.label} {verdict.gain:+.3f} over a proven version, margin {_MARGIN:.2f}"
         reason = f"{gain}, each line seen to be needed: {'not lower' if accepted else 'lower'}"
         outcome = Outcome.ACCEPT if accepted else Outcome.REJECT
-        gains = task_gains(joined.before, joined.after, settings.metric).values()
+        gains = task_gains(pairs.before, pairs.after, settings.metric).values()
         grading = estimate_grading(Grade.PROVEN, gains, prior, against=Against.ADDED)
-        return self._targets.guard(replace(verdict, outcome=outcome, reason=reason, grading=grading), pairs)
+        return replace(verdict, outcome=outcome, reason=reason, grading=grading)
 
     def decide_whole(self, place: str, first: Skill, incumbent: Skill, candidate: Skill, rounds: int) -> Verdict:
         """Accept a draft that builds on a version where few tasks decide: the whole text is proven over the first one.
@@ -202,10 +198,9 @@ class Gate:
         grading = self._graded(both if crossed else pairs, grade, prior or Prior(), unseen if crossed else None)
         self.graded = None
         if pairs.before:
-            verdict = compare_pairs(self._targets.join(pairs), self._settings, GateRule.STRICT, place)
+            verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
             outcome = Outcome.ACCEPT if grade is Grade.PROVEN else Outcome.INCONCLUSIVE
             verdict = replace(verdict, outcome=outcome, reason=grading.reason, costs=_costs(pairs))
-            verdict = self._targets.guard(verdict, pairs)
             self.graded = replace(verdict, grading=grading, error_spent=self.error_spent - spent)
             if grade in (Grade.PROVEN, Grade.PROVEN_HERE):
                 self._note_version(sides)
@@ -234,12 +229,10 @@ class Gate:
             if proving and found is None:
                 test = test or self._begin(sides, min(rounds, GATE_ROUNDS), halved=False)
                 found = test.look(self._gains(unseen, metric), whole=True)
-            if here.over or (shown and not (proving and found is None) and not self._targets.fallen(fresh)):
+            if here.over or (shown and not (proving and found is None)):
                 break
-        down = self._targets.fallen(self.measured(*sides))
-        shown = shown and not down
         alone = rounds == 1 and self._choice.partial  # one round of partial scores shows little of these very tasks
-        proven = bool(found) and not down and (shown or alone) and self._carries_over(fresh, unseen)
+        proven = bool(found) and (shown or alone) and self._carries_over(fresh, unseen)
         grade = Grade.PROVEN if proven else Grade.PROVEN_HERE if shown and not alone else Grade.UNPROVEN
         if fresh.before and not proven:
             new = 0.0 if test is None else level if found is not False else test.spent
@@ -250,17 +243,13 @@ class Gate:
     def _carries_over(self, fresh: Pairs, unseen: Pairs) -> bool:
         """Return whether a gain on new tasks is as great in the whole candidate, and more than a judge's noise."""
         metric = self._choice.see(fresh.rollouts)
-        here, new = (_mean_gain(self._targets.join(some), metric) for some in (fresh, unseen))
+        here, new = (_mean_gain(some, metric) for some in (fresh, unseen))
         return here >= new and not self._is_explained(unseen)
 
     def _crossed(self, incumbent: str, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
         """Return pairs of a round with what parts of the candidate did in its place; one that is the incumbent ties."""
         parts = {rollout.task_id: rollout for rollout in pairs.before if rollout.task_id in crossed}
-        learned = [
-            task
-            for task in self._targets.spread(self._order)
-            if task.id in crossed and crossed[task.id].digest != incumbent
-        ]
+        learned = [task for task in self._order if task.id in crossed and crossed[task.id].digest != incumbent]
         found = self._runner.rollouts([RolloutRequest(crossed[task.id], task, self._repeat - 1) for task in learned])
         parts |= {rollout.task_id: rollout for rollout in found}
         return Pairs(list(pairs.before), [parts.get(rollout.task_id, rollout) for rollout in pairs.after])
@@ -268,7 +257,7 @@ class Gate:
     def _graded(self, pairs: Pairs, grade: Grade, prior: Prior, unseen: Pairs | None = None) -> Grading:
         gains, apart = (
             task_gains(some.before, some.after, self._settings.metric).values()
-            for some in map(self._targets.judged, (pairs, unseen if unseen and unseen.before else pairs))
+            for some in (pairs, unseen if unseen and unseen.before else pairs)
         )
         return estimate_grading(grade, gains, prior, unseen=apart, partial=self._choice.partial)
 
@@ -284,14 +273,14 @@ class Gate:
             metric = self._choice.see(pairs.rollouts)
             test = test or self._begin(sides, rounds, halved=half > 0)
             shown = shown or test.look(self._gains(pairs, metric), whole=looked >= len(batches))
-            if shown is not None and not (shown and self._targets.fallen(pairs)):
+            if shown is not None:
                 break
         if test is None or shown is None:
             raise ValueError(f"expected tasks and rounds to compare on, found {len(order)} and {rounds}")
         explained = shown and self._is_explained(pairs)
-        spent = allowed if explained or (shown and self._targets.fallen(pairs)) else test.spent
+        spent = allowed if explained else test.spent
         self._choice.conclude(sides[0].digest, test, shown=shown, spent=spent)
-        verdict = compare_pairs(self._targets.join(pairs), self._settings, GateRule.STRICT, place)
+        verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
         outcome = Outcome.INCONCLUSIVE if test.ahead else Outcome.REJECT
         outcome = Outcome.ACCEPT if shown and not explained else outcome
         measured = verdict.wins + verdict.ties + verdict.losses
@@ -302,12 +291,11 @@ class Gate:
 
     def _is_explained(self, pairs: Pairs) -> bool:
         """Whether judge noise alone explains the observed gain."""
-        metric, joined = self._choice.see(pairs.rollouts), self._targets.join(pairs)
-        return is_explained(task_gains(joined.before, joined.after, metric).values(), pairs.rollouts)
+        metric = self._choice.see(pairs.rollouts)
+        return is_explained(task_gains(pairs.before, pairs.after, metric).values(), pairs.rollouts)
 
     def _gains(self, pairs: Pairs, metric: Metric) -> list[list[float]]:
-        """Return the differences of each task, those of its targets joined."""
-        return self._targets.join(pairs).gains(self._order, metric)
+        return pairs.gains(self._order, metric)
 
     def _begin(self, sides: _Sides, rounds: int, *, halved: bool) -> GainTest:
         return self._choice.begin(sides[0].digest, rounds, f"{self._settings.seed}/signs/{self._repeat}", halved=halved)
@@ -321,7 +309,6 @@ class Gate:
 
     def _increment(self, sides: _Sides, tasks: Sequence[tuple[Task, int]]) -> Pairs:
         """Run both texts on tasks, each text once a round whatever it is compared with."""
-        tasks = [(copy, repeat) for task, repeat in tasks for copy in self._targets.spread([task])]
         wanted = [(skill.digest, task.id, repeat) for skill in sides for task, repeat in tasks]
         requests = [RolloutRequest(skill, task, repeat) for skill in sides for task, repeat in tasks]
         new = [at for at, key in enumerate(wanted) if key not in self._increments]
@@ -331,14 +318,13 @@ class Gate:
 
     def _measure(self, skill: Skill, tasks: Sequence[Task], times: int = 1) -> list[tuple[Rollout, ...]]:
         """Run tasks several times in one batch; return the rollouts repeat by repeat."""
-        tasks = self._targets.spread(tasks)
         repeats = [self._next_repeat() for _ in range(times)]
         found = self._runner.rollouts([RolloutRequest(skill, task, repeat) for repeat in repeats for task in tasks])
         return [found[at * len(tasks) : (at + 1) * len(tasks)] for at in range(times)]
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
         """Run both in one batch, in random order, with the same repeat; a run of the baseline is the incumbent's."""
-        (incumbent, candidate), tasks = sides, self._targets.spread(tasks)
+        incumbent, candidate = sides
         known = {task.id: self._take_unused(incumbent, task) for task in tasks}
         new = [task for task in tasks if known[task.id] is None]
         requests = [RolloutRequest(incumbent, task, repeat) for task in new]

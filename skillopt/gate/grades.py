@@ -152,7 +152,17 @@ def estimate_grading(
         grade = Grade.WORSE
     changed = sum(one != 0 if partial else abs(one) >= 0.5 for one in gains)  # noqa: PLR2004 - half of its runs
     gain, low, high = (1.0 - belief.null) * belief.gain, belief.quantile(0.05), belief.quantile(0.95)
-    found = Grading(grade, likely, gain, low, high, len(gains), changed, "", against)
+    found = Grading(
+        grade=grade,
+        probability=likely,
+        gain=gain,
+        low=low,
+        high=high,
+        tasks=len(gains),
+        changed=changed,
+        reason="",
+        against=against,
+    )
     return replace(found, reason=grade_words(found))
 
 

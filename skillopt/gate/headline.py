@@ -76,12 +76,12 @@ def _headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline
     if not pairs:
         return None
     return Headline(
-        sum(pair.passed_before for pair in pairs),
-        sum(pair.passed_after for pair in pairs),
-        len(pairs),
-        fmean(pair.score_before for pair in pairs),
-        fmean(pair.score_after for pair in pairs),
-        place,
+        passed_before=sum(pair.passed_before for pair in pairs),
+        passed_after=sum(pair.passed_after for pair in pairs),
+        tasks=len(pairs),
+        score_before=fmean(pair.score_before for pair in pairs),
+        score_after=fmean(pair.score_after for pair in pairs),
+        place=place,
     )
 
 
@@ -106,7 +106,12 @@ def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headli
 def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headline:
     """Sum up two tallies, where the tasks of both are the same."""
     return Headline(
-        before.passed * before.measured, after.passed * after.measured, after.measured, before.score, after.score, place
+        passed_before=before.passed * before.measured,
+        passed_after=after.passed * after.measured,
+        tasks=after.measured,
+        score_before=before.score,
+        score_after=after.score,
+        place=place,
     )
 
 

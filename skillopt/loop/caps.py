@@ -1,8 +1,7 @@
 """What the loop runs: batches that keep to the caps of a run, and rollouts of train tasks with fresh repeats."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
@@ -76,16 +75,6 @@ class CappedRunner:
     def release(self, kept: int = 0) -> None:
         """Let the rollouts that were kept back be used, all but some."""
         self._kept = min(kept, self._kept)
-
-    @contextmanager
-    def using(self, rollouts: int) -> Iterator[None]:
-        """Let some of the rollouts that were kept back be used for a while."""
-        kept = self._kept
-        self._kept = max(0, kept - rollouts)
-        try:
-            yield
-        finally:
-            self._kept = kept
 
     def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         """Ask the optimizer model or the reviewer, all prompts or, past the cap, none."""

@@ -1,7 +1,7 @@
 """The gate in the loop: when it is due, the baseline, draft against incumbent, and the grade at the end."""
 
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,9 +42,9 @@ def gate_is_due(run: TrainingRun) -> bool:
     if run.folded or not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
     # A step that comes after this one takes about as many rollouts as half a gate.
-    if policy.idle >= IDLE or run.runner.left - run.siblings.kept < 3 * tasks:
+    if policy.idle >= IDLE or run.runner.left < 3 * tasks:
         return True
-    return policy.epochs.rose if policy.epochs.pooled else policy.lead(run.units) >= _CLEAR_LEAD
+    return policy.epochs.rose if policy.epochs.pooled else policy.lead(len(run.val)) >= _CLEAR_LEAD
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -55,9 +55,9 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
         for policy in run.policies:
             policy.begin(repeats[0])
         failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
-        run.runner.release(run.siblings.kept + len(run.val) + failing)
+        run.runner.release(len(run.val) + failing)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(run.units, run.settings)
+    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)
 
 
@@ -78,16 +78,24 @@ def run_gate(
             return
     kind, text = "edits" if changes else "slow update", candidate.document.text
     try:
-        verdict = yield from run.siblings.judge(step, candidate, _compare(run, step, candidate))
+        verdict = _compare(run, step, candidate)
     except InvalidMeasurementError as error:
         if not run.rollouts.alive:
             raise
         yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
         return
-    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, folded=run.folded)
+    yield GateDecided(
+        step=step,
+        kind=kind,
+        changes=changes,
+        verdict=verdict,
+        text=text,
+        rollouts=run.runner.rollouts_asked,
+        folded=run.folded,
+    )
     if verdict.outcome is Outcome.ACCEPT:
-        yield from accept(run, step, candidate, changes, verdict, epoch)
-    elif candidate.digest in run.siblings.refused or not _waits(run, verdict.outcome):
+        yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
+    elif not _waits(run, verdict.outcome):
         _drop(run, changes, verdict, held)
 
 
@@ -128,7 +136,15 @@ def accept(
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
     yield VersionAccepted(
-        run.versions, epoch, step, kind, text, changes, verdict, asked, grading, run.siblings.words(candidate)
+        number=run.versions,
+        epoch=epoch,
+        step=step,
+        kind=kind,
+        text=text,
+        changes=changes,
+        verdict=verdict,
+        rollouts=asked,
+        grading=grading,
     )
     if run.draft.lines:
         yield from run.draft_changed()
@@ -136,7 +152,7 @@ def accept(
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
     """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
-    run.runner.release(run.siblings.kept)
+    run.runner.release()
     if not run.folded and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)
@@ -148,7 +164,7 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
     place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
     if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
-        if run.units < INCREMENT_TASKS:
+        if len(run.val) < INCREMENT_TASKS:
             return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
         return run.gate.decide_increment(place, run.draft.incumbent, candidate, _expected_gain(run))
     return run.gate.decide(place, run.draft.incumbent, candidate, rounds, _expected_gain(run))
@@ -169,7 +185,7 @@ def _expected_gain(run: TrainingRun) -> Prior:
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
     mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(mended / max(1, tasks), tasks, run.units)
+    return prior_from_training(mended / max(1, tasks), tasks, len(run.val))
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:
@@ -188,42 +204,18 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return
-    problem, outcome = yield from _problem(run, grading)
     asked, verdict = run.runner.rollouts_asked, run.gate.graded
-    if verdict is not None:
-        told = replace(verdict, outcome=Outcome.REJECT, reason=problem) if outcome is Outcome.REJECT else verdict
-        yield GateDecided(run.step, "edits", changes, told, text, asked, folded=run.folded)
-    if verdict is not None and outcome is Outcome.ACCEPT:
-        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
-    elif outcome is Outcome.REJECT:
-        yield from _drop_graded(run, problem)
-    else:
-        yield from [StepFailed(run.step, "gate", problem)] if problem else []
-        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
-
-
-def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple[str, Outcome]]:
-    """Return whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-    if run.gate.graded is None or not enough:
-        return "", Outcome.INCONCLUSIVE
-    held = run.draft.marked(run.settings, run.flagged, run.again)
-    if held:
-        return _held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
-    try:
-        fall = yield from run.siblings.check(run.step, run.draft.skill)
-    except (BudgetReached, InvalidMeasurementError) as error:
-        return f"siblings were not measured: {error}", Outcome.INCONCLUSIVE
-    return fall, Outcome.REJECT if fall else Outcome.ACCEPT
-
-
-def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
-    """Remember why the draft was refused, and go back to the incumbent; the drafts of folds do, too."""
-    for edit in run.draft.waiting:
-        run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
-    for policy in dict.fromkeys([run.policy, *run.policies]):
-        policy.evidence.draft.set(())
-    yield from run.draft_changed()
+    held = draft.marked(run.settings, run.flagged, run.again) if verdict is not None and enough else ()
+    if verdict is not None:
+        yield GateDecided(
+            step=run.step, kind="edits", changes=changes, verdict=verdict, text=text, rollouts=asked, folded=run.folded
+        )
+    if verdict is not None and enough and not held:
+        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    else:
+        yield from [StepFailed(run.step, "gate", _held_back(run, held, draft.skill))] if held else []
+        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
 
 
 def _grade(run: TrainingRun) -> Grading:
@@ -231,9 +223,8 @@ def _grade(run: TrainingRun) -> Grading:
     sides, prior = (run.draft.incumbent, run.draft.skill), _expected_gain(run)
     crossed = parts_of_folds(run) if run.folded else {}
     cost = 2 * len(run.val) + len(crossed)
-    left = max(0, run.runner.left - run.siblings.kept)
     # With folds the baseline and the merge have made the rollouts of the first round.
-    rounds = left // cost + (1 if run.folded else 0)
+    rounds = max(0, run.runner.left) // cost + (1 if run.folded else 0)
     try:
         return run.gate.grade("grade", *sides, rounds, prior, crossed)
     except BudgetReached:

@@ -215,35 +215,6 @@ class LinesReviewed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SiblingMeasured(Event):
-    """A sibling's tasks were run beside the first text and a candidate; no `verdict`: nothing was run, for a reason.
-
-    `lowest` is what its true gain on new tasks exceeds.
-    """
-
-    step: int
-    sibling: str
-    verdict: Verdict | None
-    reason: str
-    fell: bool = False
-    lowest: float = 0.0
-
-    @property
-    def words(self) -> str:
-        """What was found of the sibling."""
-        if self.verdict is None:
-            return f"sibling {self.sibling}: {self.reason}"
-        found = compared_words(self.verdict)
-        if self.fell:
-            return f"regression of sibling {self.sibling}: {found}; {self.reason}"
-        limit = max(0.0, -self.lowest)
-        return f"no regression of sibling {self.sibling} shown: {found}; a loss of up to {limit:.2f} is possible"
-
-    def __str__(self) -> str:
-        return f"step {self.step}: {self.words}"
-
-
-@dataclass(frozen=True, slots=True)
 class GateDecided(Event):
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
@@ -274,8 +245,7 @@ class GateDecided(Event):
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
         graded = verdict.grading is not None and verdict.reason == grade_words(verdict.grading)  # told of the draft
         reason = "" if self.outcome == Outcome.ACCEPT or graded else f", {_cut(verdict.reason)}"
-        targets = "".join(f", {one}" for one in verdict.targets)
-        return f"gate ({what}): {words}; {flips}{targets}: {self.outcome}{reason}"
+        return f"gate ({what}): {words}; {flips}: {self.outcome}{reason}"
 
 
 class _Changed:
@@ -292,7 +262,7 @@ class _Changed:
 
 @dataclass(frozen=True, slots=True)
 class VersionAccepted(Event, _Changed):
-    """A candidate became the incumbent: its whole SKILL.md, rollouts so far, what was found of protected siblings."""
+    """A candidate became the incumbent: its whole SKILL.md, and the rollouts so far."""
 
     number: int
     epoch: int
@@ -303,7 +273,6 @@ class VersionAccepted(Event, _Changed):
     verdict: Verdict
     rollouts: int
     grading: Grading | None = None
-    siblings: tuple[str, ...] = ()
 
     @property
     def grade(self) -> Grade | None:

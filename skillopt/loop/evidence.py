@@ -6,10 +6,9 @@ then worth the logarithm of the ratio of the two (sequential probability ratio t
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from random import Random
 from typing import Final
 
@@ -167,13 +166,10 @@ class TrainEvidence:
         self._cited: set[str] = set()
 
     def shuffled(self, names: Iterable[str]) -> list[str]:
-        """Return tasks in an order that is drawn, in which several targets take turns, so that none is run less."""
+        """Return tasks in an order that is drawn."""
         order = list(names)
         self.draw.shuffle(order)
-        queues = defaultdict[str, list[str]](list)
-        for name in order:
-            queues[self.tasks[name].target].append(name)
-        return [name for turn in zip_longest(*queues.values()) for name in turn if name is not None]
+        return order
 
     def run(self, skill: Skill, names: Iterable[str]) -> Course[dict[str, Seen]]:
         """Run tasks under a skill; what could not be measured is left out."""

@@ -69,9 +69,10 @@ def why_nothing(events: Iterable[Event]) -> str:
         edits = count_noun(len(draft.changes), "edit")
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
-        held = [event.reason for event in happened if isinstance(event, StepFailed) and event.stage == "gate"]
-        if held and gates[-1].verdict.outcome is Outcome.ACCEPT:
-            return held[-1]
+        held = {event.stage: event.reason for event in happened if isinstance(event, StepFailed)}
+        stage = "gate" if gates[-1].verdict.outcome is Outcome.ACCEPT else ""
+        if reason := held.get("further harness") or held.get(stage):
+            return reason
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
         return f"the gate did not accept the draft: {found.words if found else verdict.reason}"
     trained = [event.tally for event in happened if isinstance(event, TrainMeasured)]

@@ -23,7 +23,6 @@ from skillopt.loop.policy import Policy
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.release_check import Released, check_newest
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.loop.siblings import Sibling
 from skillopt.loop.step import Chain, ablate_lines, pick_failures, propose_patch, take_pooled_step, try_patch
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -42,11 +41,12 @@ def train(  # noqa: PLR0913 - what a run is made of
     *,
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
-    siblings: Sequence[Sibling] = (),
     shell_problem: Callable[[str, str], str] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens."""
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings)
+    run = TrainingRun(
+        skill, settle_folds(suite, settings), settings=settings, runner=runner, spent=spent, refused=refused
+    )
     released = released or Released(skill)
     run.first_text = released.first or skill.document
     run.shell_problem = shell_problem

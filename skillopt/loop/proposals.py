@@ -19,7 +19,6 @@ from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, 
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.loop.proposing import make_lines
-from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.grounding import name_ungrounded
@@ -48,7 +47,6 @@ class ProposalTerms:
     earlier: Sequence[float] = ()
     few: bool = False
     shown: bool = False
-    siblings: Sequence[Sibling] = ()
     refused: Sequence[PeoplesRefusal] = ()
 
 
@@ -123,22 +121,23 @@ class _Trial:
         again = find_reworded([change.edit for change in changes], self.terms.refused, skill.document).values()
         marks = find_held(skill.text, text, settings, flagged, tuple(again)) if accepted else ()
         problem = f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
-        guard = SiblingGuard(self.terms.siblings, skill, settings, self.runner)
-        if accepted and not problem:
-            try:
-                fall = yield from guard.check(1, candidate)
-            except BudgetReached as reached:
-                fall, problem = "", f"protected skills were not measured beside it: {reached}"
-            if fall:
-                verdict, accepted, here = replace(verdict, outcome=Outcome.REJECT, reason=fall), False, False
         asked = self.runner.rollouts_asked
         yield events.GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
         if accepted and problem:
             yield events.DraftChanged(1, text, changes)
             return f"it is better, and {problem}", 0
         if accepted:
-            words = guard.words(candidate)
-            yield events.VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading, words)
+            yield events.VersionAccepted(
+                number=1,
+                epoch=1,
+                step=1,
+                kind="edits",
+                text=text,
+                changes=changes,
+                verdict=verdict,
+                rollouts=asked,
+                grading=verdict.grading,
+            )
         elif here and verdict.grading is not None:
             yield events.DraftGraded(text, changes, verdict.grading, skill.digest, asked)
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
@@ -195,7 +194,15 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
         if line not in test.helped:
             yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
     for one in (yield from ablate(evidence, test.helped, test.moved)):
-        yield events.EditScreened(1, one.line.edit, one.tasks, len(one.without), one.failed, one.kept, one.reason)
+        yield events.EditScreened(
+            step=1,
+            edit=one.line.edit,
+            tasks=one.tasks,
+            runs=len(one.without),
+            failed=one.failed,
+            kept=one.kept,
+            reason=one.reason,
+        )
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

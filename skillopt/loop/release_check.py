@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.gate.comparison import Pairs, compare_pairs, least_gain, tally
-from skillopt.gate.targets import TargetGroups
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest, Runner
@@ -57,18 +56,15 @@ def check_release(
         return
     confidence = look_confidence(settings.confidence, look)
     asked = settings.model_copy(update={"confidence": confidence})
-    targets = TargetGroups(tasks, asked)
-    units = len(targets.units)
-    if units < LEAST_TEST_TASKS or least_gain(units, confidence) is None:
+    if len(tasks) < LEAST_TEST_TASKS or least_gain(len(tasks), confidence) is None:
         needed = f"expected at least {LEAST_TEST_TASKS} held-out tasks, and that all of them could show a gain"
-        reason = f"{needed} at confidence {confidence:.3f}, found {units}: nothing was run; add tasks to the test"
+        reason = f"{needed} at confidence {confidence:.3f}, found {len(tasks)}: nothing was run; add tasks to the test"
         yield ReleaseCheckWithheld(f"{reason} split", look)
         return
     requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
     pairs = Pairs.halves(runner.rollouts(requests))
-    joined = targets.join(pairs)
-    verdict = targets.guard(compare_pairs(joined, asked, GateRule.PAIRED, "held-out test"), pairs)
-    yield HeldOutTestMeasured(tally(joined.before), tally(joined.after), verdict, released.skill.digest, look)
+    verdict = compare_pairs(pairs, asked, GateRule.PAIRED, "held-out test")
+    yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict, released.skill.digest, look)
 
 
 def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:

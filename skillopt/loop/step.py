@@ -78,7 +78,7 @@ def propose_patch(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> 
     fixed = sorted(name for name in chain.fixed if passed.get(name))
     digest = write_digest([(tasks[name], good) for name, good in passed.items()], fixed, aside=len(policy.stuck))
     chain.reflections += 1
-    lines = yield from propose_lines(run, evidence, step, carried, chain.shown, digest)
+    lines = yield from propose_lines(run, evidence, step=step, carried=carried, shown=chain.shown, digest=digest)
     chain.proposed += len(lines)
     return lines
 
@@ -141,7 +141,15 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
     memory.settle()
     _inherit(chain.good)
     for test in (yield from ablate(evidence, chain.good, chain.moved)):
-        yield EditScreened(step, test.line.edit, test.tasks, len(test.without), test.failed, test.kept, test.reason)
+        yield EditScreened(
+            step=step,
+            edit=test.line.edit,
+            tasks=test.tasks,
+            runs=len(test.without),
+            failed=test.failed,
+            kept=test.kept,
+            reason=test.reason,
+        )
         if test.kept:
             policy.kept += 1
             memory.kept(test.line.edit)

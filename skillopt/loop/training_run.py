@@ -18,7 +18,6 @@ from skillopt.loop.folds import drop_edits, join_lines, lines_left_out
 from skillopt.loop.memory import Memory, PeoplesRefusal, find_reworded
 from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
-from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.protocols import Runner
 from skillopt.rollouts import Rollout, Status, Stream
@@ -88,7 +87,7 @@ class EpochProgress:
 class TrainingRun:
     """What the stages of the loop share."""
 
-    def __init__(  # noqa: PLR0913 - what a run is made of
+    def __init__(
         self,
         skill: Skill,
         suite: Suite,
@@ -96,8 +95,6 @@ class TrainingRun:
         runner: Runner,
         spent: Sequence[ErrorSpent] = (),
         refused: Sequence[PeoplesRefusal] = (),
-        *,
-        siblings: Sequence[Sibling] = (),
     ) -> None:
         self.start = self.epoch_start = skill
         self.first_text = skill.document
@@ -106,12 +103,10 @@ class TrainingRun:
         """Says why a shell cannot read a script; shells are programs, so it comes from outside."""
         self.suite, self.settings = suite, settings
         self.tasks, self.val, self.test = (suite.tasks(split) for split in Split)
-        self.units = suite.units(Split.VAL)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
-        kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)
+        kept = self.plan.gate if settings.patch_tests else 0
         self.runner = CappedRunner(runner, settings, self.plan.test, kept)
-        self.siblings = SiblingGuard(siblings, skill, settings, self.runner)
         self.gate = Gate(self.val, settings, self.runner, looked=spent)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.answers = Answerer(self.runner.replies, self.rollouts.measure)
@@ -170,8 +165,7 @@ class TrainingRun:
         """Go on under higher caps, with all that was learned."""
         self.settings, self.plan = settings, plan_rollouts(self.suite, settings)
         self.gated = ""  # what the cap kept from being judged is judged now
-        self.siblings.kept = rollouts_kept(self.siblings.protected, settings)
-        kept = self.siblings.kept + (self.plan.gate if settings.patch_tests else 0)
+        kept = self.plan.gate if settings.patch_tests else 0
         self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
     def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:

@@ -36,7 +36,7 @@ from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
-from skillopt.runs.run import SIBLING, read_grading, read_refusals
+from skillopt.runs.run import read_grading, read_refusals
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change
@@ -172,7 +172,6 @@ def _version(version: Version) -> OfferedVersion:
         _number(cost) if cost else None,
         int(_number(rollouts) or 0),
         version.trailer("Skillopt-Run"),
-        tuple(words for name, words in version.trailers if name == SIBLING),
     )
 
 
@@ -251,7 +250,7 @@ def _claim(
             return spoken, ""
         grading = view.versions[-1].grading if texts is not None and texts[0] == texts[1] else None
     try:
-        suite = sources.target.suite().spread(sources.target.settings.targets)
+        suite = sources.target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""

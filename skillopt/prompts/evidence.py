@@ -43,8 +43,7 @@ def shorten_middle(text: str, tokens: int) -> str:
 def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     """Show one rollout; feedback first, because it is what a cut must not take."""
     score = rollout.score
-    head = [f"### Task {task.id}", *([f"target: {task.target}"] if task.target else [])]
-    head.append(f"status: {rollout.status.value}")
+    head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
     if score is not None:
         head.append(f"score: {score.value:.3f} ({'passed' if score.passed else 'not passed'})")
         said = "\n".join([score.feedback or "all correct", *_criteria(score)])

@@ -27,7 +27,6 @@ from skillopt.loop.events import (
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
-    SiblingMeasured,
     StepFailed,
     StepStarted,
     TasksSetAside,
@@ -40,7 +39,6 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
-from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.view import (
     FOLDS,
@@ -128,7 +126,7 @@ def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tu
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *rest = without_siblings(json.loads(record.config))
+    identity, target, model, *rest = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     spend = ledger.spending(record.id)
@@ -178,10 +176,8 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
         return None
     if suite.digest != record.suite_digest:
         return None
-    settings = Settings.model_validate_json(json.loads(record.config)[0])
-    suite = suite.spread(settings.targets)
     if record.kind == "training":
-        return settle_folds(suite, settings)
+        return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
     if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
         return suite.fold_suites[1]
     return suite.first_fold_suite
@@ -289,7 +285,6 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         suspects=tuple(_all(events, VerifierSuspected)),
         set_aside=dict(aside.reasons) if aside else {},
         skipped=tuple(_all(events, PromptSkipped)),
-        siblings=tuple(map(str, _all(events, SiblingMeasured))),
         draft=_draft(head, recorded, events),
         units=tuple(_all(events, TextScreened)),
     )
@@ -322,13 +317,16 @@ def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
 
 def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
     gates: list[GateView] = []
+    texts: list[str] = []
     for at, event in events:
         if isinstance(event, GateDecided):
+            texts.append(event.text)
             ids = tuple(change.edit.id for change in event.changes)
             number, asked = len(gates) + 1, event.rollouts or 0
             gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked))
         elif isinstance(event, VersionAccepted) and gates:
-            gates[-1] = replace(gates[-1], version=event.number, rollouts=event.rollouts)
+            of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
+            gates[of] = replace(gates[of], version=event.number, rollouts=event.rollouts)
     return gates
 
 

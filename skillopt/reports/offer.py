@@ -79,7 +79,6 @@ class OfferedVersion:
     usd: float | None
     rollouts: int
     run: str
-    siblings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) 
         *told,
         *_folded(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", rest),
         *_by_people(view),
-        *paragraphs(_siblings(view), _cost(view), _how_to_take(view)),
+        *paragraphs(_cost(view), _how_to_take(view)),
         *_folded("Tasks, versions and everything else", [*_flips(view), *_history(view), *details]),
     ]
 
@@ -360,12 +359,6 @@ def _cost_of_drop(view: OfferView) -> str:
     if claim is None or not claim.fresh or not newest or not newest[0].passed:
         return ""
     return f" Before the drop: {newest[0].passed}. Now: {claim.headline.passed}."
-
-
-def _siblings(view: OfferView) -> str:
-    """Return what was found of the skills beside it, of the newest version for which they were run."""
-    newest = next((one.siblings for one in reversed(view.versions) if one.siblings), ())
-    return f"**Skills beside it**: {'; '.join(cited(words, 200) for words in newest)}." if newest else ""
 
 
 def _cost(view: OfferView) -> str:

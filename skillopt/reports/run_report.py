@@ -50,7 +50,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
 
-_TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
 _OUTCOMES: Final = {
     Outcome.ACCEPT: "Accepted",
     Outcome.REJECT: "Rejected",
@@ -239,17 +238,14 @@ def _size_change(view: RunView) -> str:
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
     if not view.gates:
-        return [*paragraphs("No candidate reached the gate.", _noise(view)), *siblings]
+        return paragraphs("No candidate reached the gate.", _noise(view))
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
-    targets = tuple(cited(one.target) for one in view.gates[-1].verdict.targets)
     more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     return [
-        Table((*columns, "better / equal / worse", "confidence", *targets), rows),
-        *paragraphs(more, _TARGETS if targets else "", _noise(view)),
-        *siblings,
+        Table((*columns, "better / equal / worse", "confidence"), rows),
+        *paragraphs(more, _noise(view)),
         *paragraphs("" if view.test else _guarantee(view)),
     ]
 
@@ -262,9 +258,7 @@ def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
     gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
-    targets = (one.passed for one in verdict.targets)
-    shown = str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
-    return *shown, *targets
+    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
 
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

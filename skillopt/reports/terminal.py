@@ -128,8 +128,6 @@ def _gates(view: RunView) -> Iterator[tuple[str, str]]:
         yield "" if number else "gates", _gate(gate, view.metric)
     if view.gates:
         yield "", cited(view.gates[-1].verdict.reason)
-    if view.siblings:
-        yield "siblings", cited(view.siblings[-1])
     for reason, names in view.set_aside.items():
         yield "failing", f"{cited(', '.join(names))}: {cited(reason)}"
     if view.skipped:

@@ -215,7 +215,6 @@ class RunView:
     suspects: tuple[VerifierSuspected, ...] = ()
     set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: tuple[PromptSkipped, ...] = ()
-    siblings: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
     new_acts: tuple[str, ...] = ()
     draft: DraftView | None = None

@@ -88,7 +88,14 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
             if is_markdown or one.kind in _ANYWHERE:
                 weight = _weigh(one, text)
                 person = is_markdown and one.kind not in _NOT_FOR_A_PERSON and weight is not Weight.NOTE
-                yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
+                yield ChangeFinding(
+                    path=_join(path, name),
+                    line=one.line,
+                    weight=weight,
+                    rule=one.kind.value,
+                    message=one.message,
+                    person=person,
+                )
 
 
 def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:

@@ -92,7 +92,14 @@ class ChangeGate:
         reason = f"{reason}: {_told(verdict, len(self._suite.tasks(Split.VAL)))}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
         worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
-        self.judged = Judged(verdict, answer, reason, lowest, self._settings.confidence, worse)
+        self.judged = Judged(
+            verdict=verdict,
+            answer=answer,
+            reason=reason,
+            lowest=lowest,
+            confidence=self._settings.confidence,
+            worse=worse,
+        )
         text, asked = self._after.document.text, self._runner.rollouts_asked
         passed = None if answer is ReviewAnswer.CANNOT_TELL else answer is ReviewAnswer.PASSED
         return GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)

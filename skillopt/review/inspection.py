@@ -192,8 +192,17 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
         sure = "possible: one ordinary rollout to compare with"
     else:
         sure = f"likely: none of {those} does so"
-    place = rollout.task_id, rollout.skill_digest, rollout.repeat, 0
-    return Suspicion(act.sign, *place, act.what, truncate(act.quote, _MOST_QUOTE), instead, sure)
+    return Suspicion(
+        sign=act.sign,
+        task=rollout.task_id,
+        skill=rollout.skill_digest,
+        repeat=rollout.repeat,
+        rollouts=0,
+        what=act.what,
+        quote=truncate(act.quote, _MOST_QUOTE),
+        ordinary=instead,
+        sure=sure,
+    )
 
 
 def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:

@@ -14,7 +14,6 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit
-from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -94,14 +93,14 @@ def _place(selection: Selection, word: PersonsWord | None, onto: str = "") -> It
     branch = open_draft(project.root, repository, target)
     with writer_lock(project.root, target.name):
         yield _Place(
-            repository,
-            target,
-            target.name,
-            branch,
-            repository.branch_tip(target.name),
-            onto or default_tip(repository),
-            word or PersonsWord.said(repository.user_name),
-            datetime.now(UTC).isoformat(timespec="seconds"),
+            repository=repository,
+            target=target,
+            name=target.name,
+            branch=branch,
+            tip=repository.branch_tip(target.name),
+            onto=onto or default_tip(repository),
+            word=word or PersonsWord.said(repository.user_name),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
 
@@ -125,16 +124,24 @@ def decline(selection: Selection, version: str = "", word: PersonsWord | None = 
         commit = write_declined(place.repository, new, shas, said, edits)
         if draft is not None:
             place.branch.remove()
-    return Declined(place.name, f"skillopt/{place.name}", commit, shas, len(edits), said.by, said.reason)
+    return Declined(
+        skill=place.name,
+        branch=f"skillopt/{place.name}",
+        commit=commit,
+        declined=shas,
+        edits=len(edits),
+        by=said.by,
+        reason=said.reason,
+    )
 
 
 def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[tuple[File, ...], str]:
     """Return the text to go back to, and the commit of the default branch that is merged with it, if it moved on."""
     onto, repository = place.onto, place.repository
     if whole and onto and not repository.contains(place.tip or "", onto):
-        there = repository.read_folder(onto, place.branch.path)
-        if SkillPlace.parse(place.branch.path).has_text(file.path for file in there):
-            return place.text(onto), onto
+        there = read_version(repository, place.name, onto, place.branch.path, missing_ok=True)
+        if there.text:
+            return there.shipped, onto
     below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
     return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
 
@@ -158,7 +165,7 @@ def undecline(
         edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decisions.dropped and not as_draft]
         run = repository.commit(wanted).trailer("Skillopt-Run")
         shas = [one.sha for one in known]
-        commit = write_undeclined(repository, place.commit(files), shas, place.word, edits, run)
+        commit = write_undeclined(repository, place.commit(files), versions=shas, word=place.word, edits=edits, run=run)
     return Restored(place.name, f"skillopt/{place.name}", wanted, commit)
 
 

@@ -111,20 +111,20 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, *sections, *refused, *rejected)))
     wanted = [task for task in train if task.id in tasks]
     return TaskEvidence(
-        skill.name,
-        skill.digest[:SHORT],
-        skill.document.text,
-        sections,
-        settings.edit_budget,
-        settings.token_budget,
-        len(train),
-        plan.fold,
-        tuple(rows),
-        table,
-        _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
-        refused,
-        rejected,
-        looks + count_refused(root, skill.name, plan.suite_digest)[0],
+        skill=skill.name,
+        base=skill.digest[:SHORT],
+        text=skill.document.text,
+        sections=sections,
+        edit_budget=settings.edit_budget,
+        token_budget=settings.token_budget,
+        tasks=len(train),
+        fold=plan.fold,
+        measured=tuple(rows),
+        table=table,
+        rollouts=_whole(wanted, found) if tasks else tuple(_examples(groups, left)),
+        refused=refused,
+        rejected=rejected,
+        looks=looks + count_refused(root, skill.name, plan.suite_digest)[0],
     )
 
 

@@ -90,18 +90,18 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = ""
     draft, passed = newest_draft(events), gained_by_draft(events)
     grade = grade_words(draft.grading if isinstance(draft, DraftGraded) else None)
     return RunStatus(
-        record.id,
-        record.skill,
-        "interrupted" if gone else record.state,
-        record.reason,
-        record.started_at,
-        max(steps, default=0),
-        sum(isinstance(event, VersionAccepted) for event in events),
-        gained_by_run(events),
-        ledger.spending(record.id),
-        record.kind,
-        "" if draft is None else f"{passed.words}, {grade}" if passed else grade,
-        declined,
+        run=record.id,
+        skill=record.skill,
+        state="interrupted" if gone else record.state,
+        reason=record.reason,
+        started_at=record.started_at,
+        step=max(steps, default=0),
+        versions=sum(isinstance(event, VersionAccepted) for event in events),
+        headline=gained_by_run(events),
+        spent=ledger.spending(record.id),
+        kind=record.kind,
+        draft="" if draft is None else f"{passed.words}, {grade}" if passed else grade,
+        declined=declined,
     )
 
 
@@ -149,7 +149,14 @@ def _report(root: Path, found: Job) -> JobReport:
                 lines = [line for event in recorded_events(ledger, record.id) if (line := event_line(event))]
     own = found.noted.roles if found.noted else {}
     spent = run.spent if run is not None and run.spent else own
-    return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found), _progress_line(found), spent)
+    return JobReport(
+        job=found,
+        run=run,
+        events=tuple(lines[-_LINES:]),
+        next_step=_next_step(found),
+        line=_progress_line(found),
+        spent=spent,
+    )
 
 
 def _progress_line(found: Job) -> str:

@@ -1,9 +1,9 @@
-"""Plan of a run before anything is spent: target, suite, drivers, siblings, first text, and what run it continues."""
+"""Plan of a run before anything is spent: target, suite, drivers, first text, and what run it continues."""
 
 import json
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -11,16 +11,13 @@ from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers, settle_review
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of, recorded_events
-from skillopt.gate.here import can_show_harm
 from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.loop.siblings import Sibling, error_for_each, identify_siblings
-from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.project import Selection, Target
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, skill_from_files
-from skillopt.skills.trained_files import SkillPlace
+from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
@@ -47,7 +44,8 @@ class RunPlan:
     skill_path: str
     proposer: str
     folds: tuple[Suite, ...] = ()
-    siblings: tuple[Sibling, ...] = ()
+    further: tuple[Drivers, ...] = ()
+    """Those of the harnesses behind the first one of a list, which measure what the run accepted."""
 
     @property
     def suite_digest(self) -> str:
@@ -82,9 +80,9 @@ class RunPlan:
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """List the identities of target, proposer and, where there are any, judge and protected siblings."""
+        """List the identities of target, proposer and, where there is one, judge."""
         judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
-        return (self.drivers.harness.identity, self.proposer, *judge, *identify_siblings(self.siblings))
+        return (self.drivers.harness.identity, self.proposer, *judge)
 
 
 def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> RunPlan:
@@ -94,15 +92,25 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
-    whole = target.suite().spread(target.settings.targets)
+    whole = target.suite()
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
     _check_files(target.skill(), target.settings.harness)
-    siblings = protected_siblings(project, target, selection.flags)
-    asked = _with_siblings(suite, siblings)
-    drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
+    drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=not proposer)
+    given = Given(meter=drivers.meter, allowance=allowance)
+    others = target.settings.by_target[1:]
+    further = tuple(load_drivers(one, suite, project.root, given, optimizer=False) for one in others)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, siblings)
+    return RunPlan(
+        target=target,
+        suite=suite,
+        drivers=drivers,
+        repository=repository,
+        skill_path=target.place(repository),
+        proposer=named,
+        folds=folds,
+        further=further,
+    )
 
 
 def _check_files(skill: Skill, harness: str) -> None:
@@ -235,10 +243,7 @@ def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
-    files, place = repository.read_folder(commit, path), SkillPlace.parse(path)
-    if missing_ok and not place.has_text(file.path for file in files):
-        return Skill(name, SkillDocument("", place.trained))
-    return skill_from_files(name, files, place.trained)
+    return skill_at_place(name, repository.read_folder(commit, path), path, missing_ok=missing_ok)
 
 
 _CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")
@@ -297,53 +302,3 @@ def _is_higher(caps: _Caps, than: _Caps) -> bool:
 def _without_caps(config: str) -> list[object]:
     settings, *rest = json.loads(config)
     return [{name: value for name, value in json.loads(settings).items() if name not in _CAPS}, *rest]
-
-
-_MOST_TASKS: Final = 50
-
-
-def protected_siblings(project: Project, target: Target, flags: Mapping[str, object]) -> tuple[Sibling, ...]:
-    """Read the skills that training of another one may not disturb, with their `val` tasks."""
-    names = target.settings.protect
-    targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
-    targets.pop(target.folder, None)
-    if targets:
-        _check_held_out(target, targets.values())
-    return tuple(_sibling(one, target.settings, len(targets)) for one in targets.values())
-
-
-def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
-    """Add the tasks of siblings for the drivers, with ids and prompts of their own: a suite refuses twins."""
-    if not siblings:
-        return suite
-    more = tuple(
-        (Split.TRAIN, replace(task, id=f"{one.name}/{task.id}", prompt=f"{one.name}: {task.prompt}"))
-        for one in siblings
-        for task in one.tasks
-    )
-    return Suite(suite.name, (*suite.splits, *more))
-
-
-def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
-    """Refuse `val` tasks of siblings that are `test` tasks of the trained skill: they would decide what is accepted."""
-    held_out = {task.content_digest: task for task in target.suite().tasks(Split.TEST)}
-    for one in siblings:
-        for task in one.suite().tasks(Split.VAL):
-            if twin := held_out.get(task.content_digest):
-                raise UsageError(
-                    f"{CONFIG} protect: expected no val task of {one.name!r} among the held-out tasks of "
-                    f"{target.name!r}, found {task.id!r} ({one.suite_path}) with prompt and files of {twin.id!r} "
-                    f"({target.suite_path}); a held-out task decides nothing before a release: remove one of them"
-                )
-
-
-def _sibling(target: Target, trained: Settings, siblings: int) -> Sibling:
-    tasks = target.suite().spread(trained.targets).tasks(Split.VAL)
-    error = error_for_each(siblings, trained.confidence)
-    if not can_show_harm(len(tasks), error):
-        needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
-        raise UsageError(
-            f"{CONFIG} protect: expected at least {needed} val tasks of {target.name!r}, with fewer no fall "
-            f"can be shown, found {len(tasks)}; add some (`skillopt write-tasks {target.name}`), or take it out"
-        )
-    return Sibling(target.name, target.skill(), tasks)

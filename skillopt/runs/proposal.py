@@ -168,23 +168,24 @@ def propose(
         record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite_digest)[0])
         run = RecordedRun(plan, ledger, record, observer or RunObserver())
         terms = _terms(plan, ledger, record)
-        tried = try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, terms)
+        tried = try_proposal(
+            proposal, skill, suite=plan.suite, settings=plan.target.settings, runner=run.runner, terms=terms
+        )
         events, ended = run.drive(tried)
     return ProposalResult(
-        record.id,
-        name,
-        f"skillopt/{name}",
-        (),
-        tuple(event for event in events if isinstance(event, EditRefused)),
-        tuple(event for event in events if isinstance(event, EditScreened)),
-        next((event.verdict for event in events if isinstance(event, GateDecided)), None),
-        run.commits[-1] if run.commits else "",
-        ended.reason,
-        record.seed + 1,
-        ended.rollouts,
-        run.runner.paid_rollouts,
-        plan.drivers.meter.by_role,
-        run.draft.replaced if run.draft else "",
+        run=record.id,
+        skill=name,
+        branch=f"skillopt/{name}",
+        dropped=tuple(event for event in events if isinstance(event, EditRefused)),
+        ablations=tuple(event for event in events if isinstance(event, EditScreened)),
+        verdict=next((event.verdict for event in events if isinstance(event, GateDecided)), None),
+        version=run.commits[-1] if run.commits else "",
+        reason=ended.reason,
+        looks=record.seed + 1,
+        rollouts=ended.rollouts,
+        paid_rollouts=run.runner.paid_rollouts,
+        spent=plan.drivers.meter.by_role,
+        replaced=run.draft.replaced if run.draft else "",
     )
 
 
@@ -201,7 +202,6 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
         [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)],
         few=bool(plan.folds),
         shown=bool(seen) or trained,
-        siblings=plan.siblings,
         refused=refusals_before(plan.repository, record.skill, record.base, plan.suite),
     )
 
@@ -235,7 +235,9 @@ def _checked(
     path = plan.target.place(repository)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
     by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, by_people)
+    proposal, unsound = check_proposal(
+        skill.document, edits, suite=plan.suite, settings=plan.target.settings, first=first, by_people=by_people
+    )
     after = apply_edits(skill.document, [change.edit for change in proposal]).document
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
         refused.append(RefusedEdit(len(edits), "all edits together", problem))
@@ -295,7 +297,7 @@ def measure_change(
     record = record_of(renamed, suite, config, len(looks), path=plan.skill_path, base=change.base)
     record = ledger.begin_run(replace(record, id=name))
     run = RecordedRun(plan, ledger, record, observer)
-    gate = ChangeGate(before, after, suite, plan.target.settings, run.runner, demand)
+    gate = ChangeGate(before, after, suite=suite, settings=plan.target.settings, runner=run.runner, demand=demand)
     spent = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
     _, ended = run.drive(gate.events(spent))
     judged = gate.judged
@@ -304,4 +306,13 @@ def measure_change(
     if judged is not None and judged.answer is not ReviewAnswer.REFUSED and judged.test is None and demand.release:
         standing, reason = Standing.INVALID, f"not compared on test: {ended.reason}"
     paid = run.runner.paid_rollouts
-    return ChangeMeasurement(standing, reason, judged, record.id, record.seed + 1, ended.rollouts, paid, gate.pairs)
+    return ChangeMeasurement(
+        standing=standing,
+        reason=reason,
+        judged=judged,
+        run=record.id,
+        looks=record.seed + 1,
+        rollouts=ended.rollouts,
+        paid_rollouts=paid,
+        pairs=gate.pairs,
+    )

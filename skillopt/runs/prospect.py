@@ -118,7 +118,7 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
 
 def _shown(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
-    count, val = count_noun(sum(map(suite.units, Split)), "task"), settled.units(Split.VAL)
+    count, val = count_noun(len(suite.splits), "task"), len(settled.tasks(Split.VAL))
     if not _can_learn(settled):
         return _nothing(f"{count} cannot be split into training and validation", suite, settings)
     if settings.gate is GateRule.STRICT:
@@ -142,17 +142,16 @@ def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
 
 
 def _judging(suite: Suite, settings: Settings) -> _Judging:
-    plan, val, units = plan_rollouts(suite, settings), suite.tasks(Split.VAL), suite.units(Split.VAL)
+    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
-    pair = 2 * len(val) / units  # several targets take as many pairs for a task
-    judged = units if left >= 2 * len(val) else int(left // pair)
-    rounds = _MOST_ROUNDS if left == inf else int(left // (pair * max(1, judged)))
+    judged = len(val) if left >= 2 * len(val) else int(left // 2)
+    rounds = _MOST_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
     partial = settings.metric is not Metric.HARD and fmean(map(_parts_of, val)) > 1
     return _Judging(judged, rounds, partial)
 
 
 def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
-    val = suite.units(Split.VAL)
+    val = len(suite.tasks(Split.VAL))
     share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
     judges = f"{share} tasks, 2-fold cross-validation" if suite.folds else f"{share} val tasks"
     unit = "points of score" if judging.partial else "points"

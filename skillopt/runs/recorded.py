@@ -133,7 +133,15 @@ def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> C
     both = [2 * met * (read - met) / (read * (read - 1)) for met, read in pairs if read > 1]
     readings = sum(map(len, rows))
     cannot = sum(row.count("?") for row in rows) / readings if readings else 0.0
-    return CriterionMarks(task, at + 1, text, len(rows), readings, sum(both) / len(both) if both else 0.0, cannot)
+    return CriterionMarks(
+        task=task,
+        number=at + 1,
+        text=text,
+        results=len(rows),
+        readings=readings,
+        differs=sum(both) / len(both) if both else 0.0,
+        cannot_tell=cannot,
+    )
 
 
 Part = Literal["target", "optimizer", "judge"]

@@ -13,7 +13,7 @@ from skillopt.review.result import ChangeFinding, Weight
 from skillopt.runs.plan import read_version
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import skill_from_files
+from skillopt.skills.folder import skill_at_place
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
@@ -47,10 +47,9 @@ class RevisionProject:
 
     def skill(self, path: str) -> Skill:
         """Read the skill in a folder of the repository."""
-        free = SkillPlace.parse(path).free
         if not self.commit:
             found = self._target(self._repository.root, path, {}, None).skill()
-            return found if free else replace(skill_from_files(found.name, found.shipped), left_out=found.left_out)
+            return replace(skill_at_place(found.name, found.shipped, path), left_out=found.left_out)
         return read_version(self._repository, self._name(path), self.commit, path)
 
     def present(self) -> dict[str, tuple[File, ...]]:

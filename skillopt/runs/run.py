@@ -3,16 +3,17 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from textwrap import fill, indent
 from typing import Final
 
 from skillopt.errors import SkilloptError, VersionConflictError
 from skillopt.execution.recording import Recording
-from skillopt.execution.runner import RunObserver
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Against, Grade, Grading, grade_words
@@ -26,6 +27,7 @@ from skillopt.loop.events import (
     LinesReviewed,
     RunEnded,
     RunStarted,
+    StepFailed,
     TextScreened,
     VersionAccepted,
     decode_event,
@@ -33,6 +35,8 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Target
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start, upstream_of
 from skillopt.safety.escaping import escape_terminal
@@ -49,6 +53,7 @@ from skillopt.versions.decisions import edit_trailers, needed_trailers, read_dec
 from skillopt.versions.repository import NewVersion, Repository
 
 _RUN: Final = "Skillopt-Run"
+_ELSEWHERE: Final = "further harness"
 
 _MOST_REFUSALS: Final = 200
 _LEAST_LEFTOVER: Final = 0.8
@@ -77,7 +82,7 @@ class RecordedRun(Recording):
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
         first, *raised = stages_of(ledger, record, plan.target.settings)
-        super().__init__(ledger, record, plan.drivers, first, watch, raised)
+        super().__init__(ledger, record, drivers=plan.drivers, settings=first, watch=watch, raised=raised)
         self.commits: list[str] = []
         self.draft: DraftState | None = None
         self._plan = plan
@@ -85,6 +90,58 @@ class RecordedRun(Recording):
         self._started_at = ""
         self._spent = 0.0
         self._needed: list[Edit] = []
+
+    def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
+        """Run to the end; where there are further harnesses, what is accepted is a draft until they measured it."""
+        return super().drive(self._with_further(events) if self._plan.further else events)
+
+    def _with_further(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Tell of versions at the end of the run; where a further harness does worse, their text stays a draft."""
+        held: list[VersionAccepted] = []
+        waiting: DraftChanged | DraftGraded | None = None
+        for event in events:
+            changes = tuple(change for version in held for change in version.changes)
+            match event:
+                case VersionAccepted():
+                    held.append(event)
+                    waiting = None
+                    yield DraftChanged(event.step, event.text, (*changes, *event.changes))
+                case DraftChanged() | DraftGraded() if held:
+                    waiting = newest_draft([event])
+                    yield replace(event, changes=(*changes, *event.changes))
+                case RunEnded() if held:
+                    last, start, (worse, asked) = held[-1], self.skill.digest, self._measure_elsewhere(held[-1])
+                    ended = replace(event, rollouts=event.rollouts + asked)
+                    if worse:
+                        yield StepFailed(last.step, _ELSEWHERE, worse)
+                        yield (
+                            DraftGraded(last.text, changes, last.grading, start, last.rollouts)
+                            if last.grading
+                            else DraftChanged(last.step, last.text, changes)
+                        )
+                        yield replace(ended, reason=f"the text stays a draft: {worse}")
+                    else:
+                        yield from [*held, *([waiting] if waiting else []), ended]
+                        held, waiting = [], None
+                case _:
+                    yield event
+
+    def _measure_elsewhere(self, version: VersionAccepted) -> tuple[str, int]:
+        """Return with which further harness a text is worse than the first one, or not measured, and the rollouts."""
+        plan, after, asked = self._plan, self.skill.with_document(SkillDocument(version.text)), 0
+        error = (1.0 - self.settings.confidence) / len(plan.further)
+        settings = self.settings.model_copy(update={"confidence": 1.0 - error})
+        for name, drivers in zip(settings.targets[1:], plan.further, strict=True):
+            runner = RecordedRunner(self._ledger, self.record.id, drivers, self._watch)
+            gate = ChangeGate(self.skill, after, suite=plan.suite, settings=settings, runner=runner, demand=Demand())
+            ended = next(event for event in gate.events() if isinstance(event, RunEnded))
+            asked += ended.rollouts
+            self.runner.paid_rollouts += runner.paid_rollouts
+            self.runner.usage += runner.usage
+            if gate.judged is None or gate.judged.answer is ReviewAnswer.REFUSED:
+                return f"with {name}: {ended.reason}", asked
+            self._watch.notice(f"with {name}: {ended.reason}")
+        return "", asked
 
     def recorded(self, event: Event, at: str) -> None:
         """Commit an accepted version that is recorded; at the end, publish the draft."""
@@ -147,7 +204,14 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     if record.kind != "training" and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
         replaced = "" if _digest(branch, before.sha) in there else before.sha
-    return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
+    return DraftState(
+        branch=branch.name,
+        commit=commit,
+        grading=grading,
+        note="",
+        replaced=replaced,
+        marks=repository.commit(commit).values(NEEDS_A_PERSON),
+    )
 
 
 def read_refusals(repository: Repository, skill: str, base: str) -> tuple[PeoplesRefusal, ...]:
@@ -217,7 +281,8 @@ def _draft_version(
     refused = read_refusals(repository, record.skill, record.base)
     again = find_reworded([change.edit for change in draft.changes], refused, before.document).values()
     marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged, tuple(again))
-    at = next(at for at, event in reversed(events) if event is draft)
+    at, before_it = next((at, last) for (_, last), (at, event) in reversed([*pairwise(events)]) if event is draft)
+    elsewhere = [before_it.reason] if isinstance(before_it, StepFailed) and before_it.stage == _ELSEWHERE else []
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
     subject = f"draft, {_subject(record, draft.changes)}"
     trailers = (
@@ -225,6 +290,7 @@ def _draft_version(
         *_grade_trailers(grading),
         *([("Rollouts", str(rollouts))] if rollouts else []),
         *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
+        *((NEEDS_A_PERSON, disarm(escape_terminal(reason))) for reason in elsewhere),
         *_token_trailers(record, draft.text),
         *needed_trailers(_needed(event for _, event in events)),
     )
@@ -250,9 +316,6 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
 _Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
-SIBLING: Final = "Sibling"
-"""Trailer of a version, one for each protected sibling: what was found of it with the version beside."""
-
 _WIDTH = 72
 _GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
@@ -275,7 +338,6 @@ def version_of(
         (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
-        *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
         *_token_trailers(record, event.text),
     )
     said = f"{verdict.reason}." if upstream_of(record) else _result(verdict, record)
@@ -320,8 +382,6 @@ def _result(verdict: Verdict, record: RunRecord) -> str:
         f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
     )
-    if verdict.targets:
-        result += f" Tasks passed by target: {'; '.join(map(str, verdict.targets))}."
     if not place:
         return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
     if expected := expectation(verdict.after, verdict.expected, metric):
@@ -385,15 +445,15 @@ def read_grading(trailers: _Trailers) -> Grading | None:
         return None
     try:
         return Grading(
-            grade,
-            float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
-            float(found["Expected-Gain"]),
-            float(interval[1]),
-            float(interval[2]),
-            int(found["Tasks-Judged"]),
-            int(found["Tasks-Changed"]),
-            "",
-            Against(found.get(_AGAINST, "")),
+            grade=grade,
+            probability=float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
+            gain=float(found["Expected-Gain"]),
+            low=float(interval[1]),
+            high=float(interval[2]),
+            tasks=int(found["Tasks-Judged"]),
+            changed=int(found["Tasks-Changed"]),
+            reason="",
+            against=Against(found.get(_AGAINST, "")),
         )
     except (KeyError, ValueError):
         return None

@@ -22,7 +22,6 @@ from skillopt.runs.prospect import expect_prospect
 from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
-from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -71,8 +70,7 @@ def optimize(
             if finding.severity is Severity.ERROR:
                 observer.notice(str(finding))
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
-            place = SkillPlace.parse(plan.skill_path).words
-            observer.notice(f"training the uncommitted text of {place}; {_KEPT}")
+            observer.notice(f"training the uncommitted text of {name}; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
@@ -80,30 +78,30 @@ def optimize(
         released = released_of(plan, ledger, record)
         refused = refusals_before(plan.repository, name, record.base, plan.suite)
         with _handing_off(plan.target.settings, root):
-            done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
+            done = run_training(run, plan.suite, released, spent=spent, refused=refused)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
     waiting, memory = gained_by_draft(done.events), memory_baseline(plan.suite)
     return Optimized(
-        done.run,
-        name,
-        f"skillopt/{name}",
-        tuple(run.commits),
-        done.reason,
-        done.test,
-        done.withheld,
-        done.rollouts,
-        done.calls,
-        done.paid_rollouts,
-        done.paid_calls,
-        resumed,
-        done.usage,
-        run.draft,
-        done.headline,
-        waiting,
-        why_nothing(done.events),
-        memory.warning(done.headline or waiting) if memory else "",
-        any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
+        run=done.run,
+        skill=name,
+        branch=f"skillopt/{name}",
+        versions=tuple(run.commits),
+        reason=done.reason,
+        test=done.test,
+        withheld=done.withheld,
+        rollouts=done.rollouts,
+        calls=done.calls,
+        paid_rollouts=done.paid_rollouts,
+        paid_calls=done.paid_calls,
+        resumed=resumed,
+        spent=done.usage,
+        draft=run.draft,
+        headline=done.headline,
+        draft_headline=waiting,
+        why_nothing=why_nothing(done.events),
+        memory_warning=memory.warning(done.headline or waiting) if memory else "",
+        capped=any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
     )
 
 

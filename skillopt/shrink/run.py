@@ -83,7 +83,7 @@ def forecast_shrink(selection: Selection, *, start: Start = "auto") -> ShrinkFor
 def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     tasks = shrink_tasks(plan.suite)
     expect_shrinkable(skill, plan.suite, plan.target.settings)
-    judging = len({task.unit.id for task in tasks})
+    judging = len(tasks)
     looks = plan_looks(judging)
     shows = looks[0].words if looks else f"{judging} tasks are too few for a verdict: the result will be a draft"
     units = len(find_units(skill.document))

@@ -15,7 +15,6 @@ from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, tas
 from skillopt.gate.grades import Against, Grade, Grading, grade_words
 from skillopt.gate.mean_bet import gain_limits
 from skillopt.gate.non_inferior import LOSS_ERROR, WIDEST_MARGIN, Look, Loss, judge_loss, plan_looks
-from skillopt.gate.targets import TargetGroups
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, ask, go
@@ -116,7 +115,7 @@ class Shrinking:
         self.search = Search(evidence, find_units(skill.document), self._without)
         self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
-        self.names = tuple(dict.fromkeys(task.unit.id for task in self.order))
+        self.names = tuple(task.id for task in self.order)
         self._built: dict[tuple[tuple[str, int], ...], Skill] = {}
         self._rewritten: list[Edit] = []
 
@@ -292,9 +291,8 @@ class Shrinking:
         return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=1.0 - loss.p_value), loss
 
     def _gains(self, pairs: Pairs) -> list[float | None]:
-        """Return the gain of each task, one that several targets do once, in an order drawn before."""
-        joined = TargetGroups(self.tasks, self.settings).join(pairs)
-        gains = task_gains(joined.before, joined.after, self.settings.metric)
+        """Return the gain of each task, in an order drawn before."""
+        gains = task_gains(pairs.before, pairs.after, self.settings.metric)
         return [gains.get(name) for name in self.names]
 
     def _grading(self, loss: Loss, pairs: Pairs) -> Grading:

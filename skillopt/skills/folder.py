@@ -93,7 +93,7 @@ def is_shipped(path: str) -> bool:
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 
 
-def read_free_document(root: Path, name: str, paths: Sequence[str]) -> Skill:
+def _read_free_document(root: Path, paths: Sequence[str]) -> Skill:
     """Read files of a repository that are trained as one document."""
     files = []
     for path in paths:
@@ -101,7 +101,7 @@ def read_free_document(root: Path, name: str, paths: Sequence[str]) -> Skill:
         if not place.resolve().is_relative_to(root.resolve()) or place.is_symlink():
             raise SkillError(f"{place}: expected a file of its own, found a link; list the file that it leads to")
         files.append(File(path, _read(place, MAX_SKILL_BYTES)))
-    return skill_from_files(name, tuple(files), paths)
+    return skill_from_files(root.name, tuple(files), paths)
 
 
 def read_skill(
@@ -110,7 +110,9 @@ def read_skill(
     private: Callable[[Sequence[Path]], Collection[Path]] | None = None,
     trained: Sequence[str] = (),
 ) -> Skill:
-    """Read a skill folder, of which more than SKILL.md may be trained."""
+    """Read a skill folder, of which more than SKILL.md may be trained, or the files of a free document."""
+    if SkillPlace(".", tuple(trained)).free:
+        return _read_free_document(folder, trained)
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
         found = f"a file; give the folder {str(root.parent)!r}" if root.exists() else "nothing there; check the path"
@@ -173,6 +175,14 @@ def find_shared_file(path: Path, links: int) -> str:
         f"expected a file of its own, found {str(path)!r} to be one of {links} hard links; put a copy in its place: "
         f"`cp {name} {name}.copy && mv {name}.copy {name}`"
     )
+
+
+def skill_at_place(name: str, files: tuple[File, ...], path: str, *, missing_ok: bool = False) -> Skill:
+    """Make a skill of the files at a place in a repository; with `missing_ok`, one that is not there is empty."""
+    place = SkillPlace.parse(path)
+    if missing_ok and not place.has_text(file.path for file in files):
+        return Skill(name, SkillDocument("", place.trained))
+    return skill_from_files(name, files, place.trained)
 
 
 def skill_from_files(name: str, files: tuple[File, ...], trained: Sequence[str] = ()) -> Skill:

@@ -61,7 +61,17 @@ class SkillPlace:
     @property
     def words(self) -> str:
         """Name it in a sentence."""
-        return " and ".join(self.trained) if self.free else self.folder
+        return " and ".join(self.paths)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """List what it is in the repository: its folder, or its files."""
+        return self.trained if self.free else (self.folder,)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """List the files and folders that training may change, in the order of its text."""
+        return self.trained if self.free else (FIRST_FILE, *self.trained)
 
     @property
     def free(self) -> bool:
@@ -85,14 +95,14 @@ class SkillPlace:
         [True, True, False, False]
         """
         if self.free or path == FIRST_FILE:
-            return not self.free or path in self.trained
+            return path in self.named
         folder = f"{path.partition('/')[0]}/"
         named = folder in self.trained and folder != path and _PATH.fullmatch(path) is not None
         return named and not (folder == "references/" and is_script(path))
 
     def has_text(self, paths: Iterable[str]) -> bool:
         """Return whether paths in its folder are those of a whole skill or document."""
-        return any(path == FIRST_FILE or (self.free and path in self.trained) for path in paths)
+        return any(path in self.named for path in paths)
 
 
 def is_script(path: str) -> bool:

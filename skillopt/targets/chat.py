@@ -10,7 +10,6 @@ from skillopt.errors import SuiteError
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files, check_path
-from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import File, Task
 
 _LARGEST: Final = 200_000
@@ -30,9 +29,6 @@ What you write outside of such marks is your answer.
 """
 _BY_FILES: Final = frozenset({"command", "file"})
 """Kinds of verifiers that read the workspace; others, those of callers too, read it where they name a file."""
-
-_OTHERS: Final = "\n# Other skills\n\nThese are installed, too; none of them is loaded.\n"
-"""A chat loads no skill, so of those beside the tried one the model sees what an agent lists: name and description."""
 
 _FILE: Final = re.compile(
     r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
@@ -72,13 +68,11 @@ class ChatHarness:
 
 def _system_of(request: RolloutRequest) -> str:
     skill, instructions = request.skill, _INSTRUCTIONS + (_FILES if _is_about_files(request.task) else "")
-    listed = "".join(f"\n- {one.name}: {listed_description(one.document)}" for one in request.beside)
-    others = f"{_OTHERS}{listed}\n" if listed else ""
     if skill is None:
-        return instructions + others
+        return instructions
     files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
     rest = f"\n## Files of the skill\n{files}" if files else ""
-    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}{others}"
+    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
 
 
 def _is_about_files(task: Task) -> bool:

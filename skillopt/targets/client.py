@@ -91,7 +91,6 @@ class Client(ABC):
             # Only the first steps count, so the end of a limit is a good end.
             notes = [loading_note([name for name, told in loaded.items() if told])]
             ending = Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
-        complaint = complaint or next(filter(None, (stream.complaint(one, forced=False) for one in request.beside)), "")
         if complaint and ending.status is not Status.INFRA_ERROR:
             # It measured something else, however well it ended.
             ending = failed_run(FailureKind.BAD_REQUEST, f"{self.client} did not take the skill {complaint}")

@@ -166,8 +166,6 @@ class HandoffHarness(_Handoff):
         files += [File(f"workspace/{file.path}", file.content) for file in task.placed]
         if skill:
             files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in skill.shipped]
-        for one in request.beside:
-            files += [File(f"beside/{one.name}/{file.path}", file.content) for file in one.shipped]
         same = digest_of(request.digest, task.digest)
         handed = HandoffFolder(self.folder)
         answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()

@@ -106,7 +106,7 @@ def check_commits(
         if found := _unexpected(repository, (commit, *parents), place, history, describes):
             message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
             only = "the description in" if describes else "the text of"
-            files = " and ".join(place.trained if place.free else (SKILL_FILE, *place.trained))
+            files = " and ".join(place.named)
             raise VersionConflictError(f"{message}. Training changes {only} {files} only; train again")
 
 
@@ -177,7 +177,7 @@ class _History:
 
 def _read_history(root: Path, place: SkillPlace, known: Sequence[str]) -> _History:
     asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *known, "--"]
-    asked += place.trained if place.free else (place.folder,)
+    asked += place.paths
     fields = run_git(root, *asked).decode("utf-8", "surrogateescape").split("\0")
     rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
     found = {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Final, Self
 
 from skillopt.gate.grades import GRADE
-from skillopt.rollouts import BESIDE
 from skillopt.safety.hidden_unicode import without_hidden
 
 NEEDS_A_PERSON: Final = "Needs-A-Person"
@@ -157,11 +156,11 @@ class TargetName:
 
 def why_stale(trained: str, now: str) -> str:
     """Return how the configured target differs by driver or model from the one of a version; empty where unknown."""
-    old, new = ([TargetName.parse(one) for one in side.split(BESIDE)] for side in (trained, now))
-    is_same = [(one.driver, one.model) for one in old] == [(one.driver, one.model) for one in new]
+    old, new = map(TargetName.parse, (trained, now))
+    is_same = (old.driver, old.model) == (new.driver, new.model)
     return "" if is_same or not (trained and now) else f"trained on {target_words(trained)}, now {target_words(now)}"
 
 
 def target_words(identity: str) -> str:
-    """Write the targets of an identity, one or several, in a few words each."""
-    return BESIDE.join(str(TargetName.parse(one)) for one in identity.split(BESIDE))
+    """Write the target of an identity in a few words."""
+    return str(TargetName.parse(identity))

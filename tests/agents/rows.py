@@ -6,7 +6,6 @@ from skillopt.tasks import File, Task, VerifierSpec
 
 HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
 RULE = "- Write e-mail addresses in lower case.\n"
-OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
 TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
 
 

@@ -1,19 +1,17 @@
 """The real Claude Code, against a provider on loopback."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Status
-from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
-from tests.agents.rows import HEAD, OTHER, RULE, ask
+from tests.agents.rows import RULE, ask
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tools.fake_providers.fake_anthropic import fake_anthropic, follow_skill, message
+from tools.fake_providers.fake_anthropic import fake_anthropic, message
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
@@ -111,21 +109,3 @@ def test_a_long_prompt_reaches_the_model_whole(program: str) -> None:
 
     with fake_anthropic(count) as server:
         assert ClaudeCodeModel(program=program, base_url=server.url).reply("lorem " * 60_000).text == "60000"
-
-
-def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:
-    bodies: list[str] = []
-
-    def answer(body: Body) -> Answer:
-        bodies.append(str(body))
-        return follow_skill(body)
-
-    request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
-    with fake_anthropic(answer) as server:
-        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(request, str(workspace))
-    assert trajectory.status is Status.OK
-    for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
-        assert (workspace / ".claude/skills" / name / "SKILL.md").read_text() == text
-    assert any("Writes letters." in body for body in bodies)
-    assert not any("Be brief." in body for body in bodies)
-    assert not [path for path in trajectory.files_changed if "letters" in path]

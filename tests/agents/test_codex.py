@@ -1,7 +1,6 @@
 """The real Codex, against a provider on loopback."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,12 +8,11 @@ import pytest
 
 from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Status
-from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.codex.client import CodexHarness, CodexModel
-from tests.agents.rows import HEAD, OTHER, RULE, ask
+from tests.agents.rows import RULE, ask
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tools.fake_providers.fake_openai import failed_response, fake_openai, follow_skill, response, shell
+from tools.fake_providers.fake_openai import failed_response, fake_openai, response, shell
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
@@ -69,24 +67,6 @@ def test_a_skill_that_the_client_does_not_take_is_missing_data(
     trajectory = codex(program, provider).run(request, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'rows': missing field `description`" in trajectory.reason
-
-
-def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:
-    bodies: list[str] = []
-
-    def answer(body: Body) -> Answer:
-        bodies.append(str(body))
-        return follow_skill(body)
-
-    request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
-    with fake_openai(answer) as server:
-        trajectory = codex(program, server).run(request, str(workspace))
-    assert trajectory.status is Status.OK
-    for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
-        assert (workspace / ".agents/skills" / name / "SKILL.md").read_text() == text
-    assert any("Writes letters." in body for body in bodies)
-    assert not any("Be brief." in body for body in bodies)
-    assert not [path for path in trajectory.files_changed if "letters" in path]
 
 
 def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""One text for two demo targets, of which `demo/hasty` reads only the first sixteen sentences of a skill."""
+"""A skill that is trained on one demo target and used with `demo/hasty`, which reads its first sixteen sentences."""
 
 from pathlib import Path
 from typing import Any
@@ -26,53 +26,61 @@ def rewrite(project: Path, before: str, after: str) -> None:
     git(project, "commit", "-qam", "Change the skill")
 
 
+def crowd(project: Path) -> None:
+    """Make a skill in which a sentence that is added moves a rule out of the sixteen that hasty reads."""
+    first = FILLER[: FILLER.index("- Think of the reader, part 14")]
+    rewrite(project, "- Trim spaces", f"{first}\n## Always\n\n- Lower-case every email address.\n- Trim spaces")
+
+
 def trained(project: Path, *arguments: str) -> dict[str, Any]:
     return as_json(project, *TRAIN, *arguments)
 
 
-def test_a_text_that_serves_both_becomes_a_version_and_report_and_commit_say_what_each_did(project: Path) -> None:
-    assert trained(project, *BOTH)["versions"]
-    message = git(project, "log", "-1", "--format=%B", "skillopt/rows")
-    assert "Harness: demo-1 seed=1 | demo-1 hasty seed=1" in message
-    assert "Tasks passed by target: demo: " in message.replace("\n", " ")
+def test_the_first_harness_is_trained_on_and_a_text_that_is_no_worse_with_the_other_becomes_the_same_version(
+    project: Path, tmp_path: Path
+) -> None:
+    alone = trained(make_project(tmp_path / "alone"), *BOTH[:2])
+    both = trained(project, *BOTH)
+    assert (len(both["versions"]), both["headline"]) == (len(alone["versions"]), alone["headline"])
+    assert "Harness: demo-1 seed=1\n" in git(project, "log", "-1", "--format=%B", "skillopt/rows")
+    trees = {git(one, "rev-parse", "skillopt/rows^{tree}") for one in (project, tmp_path / "alone")}
+    assert len(trees) == 1
     view = recorded_view(project)
-    assert {row.task.partition("@")[2] for row in view.heat} == {"demo", "demo/hasty"}
-    page = skillopt(project, "report", "rows").stdout
-    header = next(line for line in page.splitlines() if "better / equal / worse" in line)
-    assert header.endswith("| confidence | <code>demo</code> | <code>demo&#x2f;hasty</code> |")
-    assert [one.tasks for one in view.gates[-1].verdict.targets] == [8, 8]
+    assert [gate.version for gate in view.taken_gates] == [version.number for version in view.accepted]
 
 
-def test_a_text_that_takes_a_rule_from_one_target_is_refused_though_the_other_gains(project: Path) -> None:
-    """A sentence that is added moves the rule that trims spaces out of the sixteen that hasty reads."""
-    first, needed = FILLER[: FILLER.index("- Think of the reader, part 14")], "- Lower-case every email address.\n"
-    rewrite(project, "- Trim spaces", f"{first}\n## Always\n\n{needed}- Trim spaces")
-    assert trained(project, "--harness", "demo")["versions"]
-    assert not trained(project, *BOTH, "--start", "worktree")["versions"]
-    found = as_json(project, "evaluate", "rows", "--of", "worktree", "--of", "skillopt/rows", *BOTH)["targets"]
+def test_a_text_that_is_worse_with_a_further_harness_stays_a_draft_that_needs_a_person(project: Path) -> None:
+    crowd(project)
+    ended = trained(project, *BOTH, "--set", "gate=sequential", "--set", "accept=here")
+    assert (ended["versions"], ended["draft"]["commit"] != "") == ([], True)
+    assert ended["draft"]["marks"][0].startswith("with demo/hasty: shown to be worse")
+    assert ended["why_nothing"] == ended["draft"]["marks"][0]
+    assert (ended["draft"]["grading"]["grade"], ended["draft_headline"]["passed_after"]) == ("proven here", 8)
+    assert recorded_view(project).draft is not None
+    found = as_json(project, "evaluate", "rows", "--of", "worktree", "--of", "draft", *BOTH)["targets"]
     gains = [one["subjects"][1]["against_first"] for one in found]
     assert [(len(one["fixed"]), len(one["broken"])) for one in gains] == [(4, 0), (0, 4)]
+    assert skillopt(project, "take", "rows").returncode == 0
 
 
 @pytest.mark.process
-def test_a_run_for_two_targets_that_was_interrupted_goes_on_and_ends_as_one_that_was_not(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_was_interrupted_while_the_further_harness_measured_has_a_draft_and_goes_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = trained(make_project(tmp_path / "whole"), *BOTH)
-    real, batches = RecordedRunner.rollouts, iter(range(100))
+    real = RecordedRunner.rollouts
 
     def interrupted(self: RecordedRunner, requests: Any) -> Any:  # noqa: ANN401 - handed through
-        if next(batches) == 3:
+        if "hasty" in self._drivers.harness.identity:
             raise KeyboardInterrupt
         return real(self, requests)
 
     with monkeypatch.context() as patch:
         patch.setattr(RecordedRunner, "rollouts", interrupted)
         assert skillopt(project, *TRAIN, *BOTH).returncode == 130
+    assert "skillopt/rows" not in git(project, "branch", "--format=%(refname:short)").splitlines()
+    assert as_json(project, "log", "rows")["edits"]
     goes_on = trained(project, *BOTH)
-    assert (goes_on["resumed"], goes_on["rollouts"]) == (True, whole["rollouts"])
-    assert 0 < goes_on["paid_rollouts"] < whole["paid_rollouts"]
-    assert len({git(one, "rev-parse", "skillopt/rows^{tree}") for one in (project, tmp_path / "whole")}) == 1
+    assert (goes_on["resumed"], bool(goes_on["versions"]), goes_on["draft"]) == (True, True, None)
 
 
 def test_evaluate_prints_versions_by_targets_and_takes_up_what_each_target_did_alone(project: Path) -> None:
@@ -99,9 +107,9 @@ def test_a_list_in_the_file_means_the_same_and_no_harness_stands_in_it_twice(pro
     assert skillopt(project, "gate", "HEAD~1", "--quiet").returncode == 0
 
 
-def test_estimate_counts_the_rollouts_of_each_target_and_tasks_once(project: Path) -> None:
+def test_estimate_counts_the_rollouts_of_each_further_harness_and_tasks_once(project: Path) -> None:
     one, two = (as_json(project, "estimate", "rows", *names) for names in (BOTH[:2], BOTH))
-    assert two["likely"]["rollouts"]["median"] > 1.5 * one["likely"]["rollouts"]["median"]
+    assert two["likely"]["rollouts"]["median"] == one["likely"]["rollouts"]["median"] + 48
     assert two["tasks"] == one["tasks"]
     ended = skillopt(project, "optimize", "rows", *BOTH, "--harness", "demo")
     assert (ended.returncode, "expected different harnesses" in ended.stderr) == (2, True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.fakes.projects import FAST, make_project, skillopt
 
-SAID = "training the uncommitted text of skills/rows"
+SAID = "training the uncommitted text of rows"
 
 
 def test_a_text_that_is_not_committed_is_trained_and_that_is_said_once(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ _TASK = Task(
 _SKILL = Skill(
     "rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim spaces around values.\n")
 )
-_OTHER = Skill("other", SkillDocument("---\nname: other\ndescription: Writes letters.\n---\n# Other\n\n- Be brief.\n"))
 
 
 class HarnessContract:
@@ -52,8 +51,3 @@ class HarnessContract:
         assert trajectory.usage.usd is None or trajectory.usage.usd >= 0
         assert identity
         assert harness.identity == identity
-
-    def test_another_skill_may_lie_beside_and_is_no_file_of_the_task(self, harness: Harness, workspace: Path) -> None:
-        trajectory = harness.run(RolloutRequest(_SKILL, _TASK, beside=(_OTHER,)), str(workspace))
-        assert trajectory.status is Status.OK
-        assert not [path for path in trajectory.files_changed if "other" in path]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Trajectory, Usage
+from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files
 
 _PAUSE = 0.02
@@ -46,8 +46,7 @@ class RowsHarness:
         Path(workspace, "key").write_text(os.environ.get("NODE_API_KEY", ""))
         changed = changed_files(workspace, request.task.files)
         said = f"process {os.getpid()} with {os.environ.get('NODE_API_KEY', 'no key')}"
-        beside = tuple(Message("harness", f"beside: {one.name}") for one in request.beside)
-        return Trajectory(beside, number, changed, reason=said, usage=Usage(1, 10, 1, 0.25))
+        return Trajectory((), number, changed, reason=said, usage=Usage(1, 10, 1, 0.25))
 
 
 @dataclass(frozen=True, slots=True)

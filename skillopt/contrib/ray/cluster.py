@@ -162,7 +162,7 @@ class RayCluster:
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let the target do a task on a node that has the memory for it, and put what it left into the workspace."""
         self.ready()
-        for value in (request.task, request.skill, (request.beside, request.discovery)):
+        for value in (request.task, request.skill, request.discovery):
             _expect_no_key(value)
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")

@@ -1,13 +1,11 @@
-"""What a training takes follows from the tasks, the caps, the siblings and what a call costs."""
+"""What a training takes follows from the tasks, the caps and what a call costs."""
 
 from collections.abc import Mapping
 
 import pytest
 
 from skillopt.forecast.consumption import CallCost, Consumption, MostLikely, consume, foresee
-from skillopt.loop.siblings import Sibling
 from skillopt.settings import Settings
-from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
 
@@ -57,13 +55,6 @@ def test_cost_and_time_are_those_of_the_calls() -> None:
     many = foreseen(8, settings={"workers": 64})
     assert many.minutes is not None
     assert many.minutes.median < found.minutes.median
-
-
-def test_tasks_of_protected_siblings_are_counted_twice() -> None:
-    tasks = tuple(Task(f"t{number}", "Do.", VerifierSpec("exact")) for number in range(8))
-    sibling = Sibling("other", Skill("other", SkillDocument("Be brief.")), tasks)
-    alone, beside = (foresee(alike(12), Settings(), 0.3, COSTS, these)[0] for these in ((), (sibling,)))
-    assert beside.rollouts.low == pytest.approx(alone.rollouts.low + 16)
 
 
 def test_what_nobody_knows_a_price_or_a_time_of_has_none() -> None:

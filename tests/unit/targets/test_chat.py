@@ -71,15 +71,6 @@ def test_the_skill_is_the_system_prompt_and_files_stand_in_the_prompt(tmp_path: 
     assert "300000 bytes, too long, not shown" in prompt
 
 
-@pytest.mark.parametrize("skill", [SKILL, None])
-def test_a_skill_beside_is_listed_by_name_and_description_and_not_loaded(tmp_path: Path, skill: Skill | None) -> None:
-    document = SkillDocument("---\nname: other\ndescription: Writes letters.\n---\n# Other\n\n- Be brief.\n")
-    request = RolloutRequest(skill, TASK, beside=(Skill("other", document),))
-    system = ChatHarness(Told(lambda system, _: system)).run(request, str(tmp_path)).answer
-    assert "- other: Writes letters." in system
-    assert "Be brief" not in system
-
-
 def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: Path) -> None:
     assert "Skill:" not in run(Told(lambda system, _: system), tmp_path, None).answer
 
