@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from skillopt import __version__
 from skillopt.errors import describe_mistake
-from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
@@ -71,7 +71,7 @@ def load_command(name: str) -> Command | None:
     for heading in COMMANDS.values():
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
-            with ending_on_ctrl_c():
+            with EndingOnCtrlC():
                 found: Any = getattr(import_module(f"skillopt.commands.{module}"), attribute)  # or a Typer of some
             if isinstance(found, typer.Typer):
                 return typer.main.get_command(found)
@@ -97,7 +97,7 @@ class _CommandList(TyperGroup):
 
     def make_context(self, *arguments: Any, **more: Any) -> Context:  # noqa: ANN401 - as Click has them
         """Read the options before a command, for which Typer imports more."""
-        with ending_on_ctrl_c():
+        with EndingOnCtrlC():
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Context) -> object:
