@@ -89,9 +89,9 @@ def test_a_redirect_to_another_server_is_named_and_neither_key_nor_prompt_goes_t
 ) -> None:
     with DEFAULTS[wire.name]() as other:
         place = f"{other.url}/v1/elsewhere"
-        with serve(lambda _: Answer(status, b"", headers={"location": place})) as server:
-            with pytest.raises(ProviderError, match=place) as caught:
-                make(server.url).reply("Say something.")
+        moved = Answer(status, b"", headers={"location": place})
+        with serve(lambda _: moved) as server, pytest.raises(ProviderError, match=place) as caught:
+            make(server.url).reply("Say something.")
         assert (caught.value.kind, other.requests) == (FailureKind.BAD_REQUEST, [])
 
 
