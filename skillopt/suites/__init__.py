@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from skillopt.errors import SuiteError
 from skillopt.sandbox.containers import ExecutorChoice
+from skillopt.sandbox.hidden_folders import hide
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
 from skillopt.suites.planning import plan_splits
@@ -68,6 +69,7 @@ def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
     found = recognise(path)
     if found is None:
         raise SuiteError(f"{path}:1: {_UNKNOWN}")
+    hide(path)
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
     given = (file, executor) if name == "harbor" else (file,)
