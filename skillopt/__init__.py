@@ -3,9 +3,7 @@
 The Python API, imported on use so that `import skillopt` stays quick. See `skillopt docs python-api`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # `typing` takes long to load, and a command listens to Ctrl-C only after this module
 if TYPE_CHECKING:
     from skillopt.api import compare, evaluate, load_skill, optimize
     from skillopt.errors import SkilloptError
@@ -114,6 +112,8 @@ if not TYPE_CHECKING:  # else a misspelt name would have a type
         """Import what is asked for, once."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - as above
+
         module = next((module for module, names in _MODULES.items() if name in names), _EVENTS)
         globals()[name] = found = getattr(import_module(module), name)
         return found

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from skillopt.agent_table import ALLOWED_AGENTS, read_agent_tables
 from skillopt.errors import RepositoryError, SettingsError, UsageError
+from skillopt.sandbox.hidden_folders import hide
 from skillopt.sandbox.roots import ENGINE
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
@@ -133,6 +134,7 @@ class Project:
     @classmethod
     def read(cls, root: Path) -> "Project":
         """Read the project whose root is known."""
+        hide(root)
         config = root / CONFIG
         if not config.is_file():
             return cls(root, {}, {})
@@ -178,6 +180,7 @@ class Project:
         own = suite_named(name, self.root) if free else self.find_suite(name, folder)
         found = selection.suite or (self.root / str(configured) if configured else own)
         path = Path(self.root, found) if found else None
+        hide(folder)
         return Target(name, folder, path, make_settings(*layers), _trained(name, entry), self.root)
 
     def documents(self) -> dict[str, str]:

@@ -6,29 +6,29 @@ Ctrl-C is listened to.
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
-from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
+TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Awaitable, Callable, Sequence
 
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Serve; what is returned is the process's exit code."""
     try:
-        with ending_on_ctrl_c():  # also while it serves: a thread that waits for a line cannot be interrupted otherwise
+        with EndingOnCtrlC():  # also while it serves: a thread that waits for a line cannot be interrupted otherwise
             serve = _prepare(arguments)
             return serve if isinstance(serve, int) else serve()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 
 
-def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
+def _prepare(arguments: "Sequence[str] | None") -> "int | Callable[[], int]":
     """Read the command line and import the server; return what serves, or the exit code where nothing can."""
     import logging
     import secrets
@@ -58,7 +58,7 @@ def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
     return partial(_run, partial(serve_http, server, given.port, token), given.port)
 
 
-def _run(serve: Callable[[], Awaitable[None]], port: int) -> int:
+def _run(serve: "Callable[[], Awaitable[None]]", port: int) -> int:
     import anyio
 
     try:

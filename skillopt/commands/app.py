@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from skillopt import __version__
 from skillopt.contrib import CONTRIB
 from skillopt.errors import UsageError, describe_mistake
-from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
 _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start here": {
@@ -82,7 +82,7 @@ def load_command(name: str) -> Command | None:
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
             try:
-                with ending_on_ctrl_c():
+                with EndingOnCtrlC():
                     found: Any = getattr(import_module(module), attribute)  # or a Typer of some
             except ImportError as error:
                 extra = module.removeprefix("skillopt.contrib.").partition(".")[0]
@@ -114,7 +114,7 @@ class _CommandList(TyperGroup):
 
     def make_context(self, *arguments: Any, **more: Any) -> Context:  # noqa: ANN401 - as Click has them
         """Read the options before a command, for which Typer imports more."""
-        with ending_on_ctrl_c():
+        with EndingOnCtrlC():
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Context) -> object:

@@ -2,24 +2,21 @@
 
 import os
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from skillopt import __version__
-from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC, end_process
 
+TYPE_CHECKING = False  # `typing` takes as long to load as all that comes before Ctrl-C is listened to
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typer import Typer
 
-    from skillopt.execution.masking import Masking
 
-
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: "Sequence[str] | None" = None) -> int:
     """Run a command and give the documented exit code."""
     try:
-        with ending_on_ctrl_c():
+        with EndingOnCtrlC():
             from skillopt.execution.installation import namesake
 
             if warning := namesake():
@@ -28,16 +25,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.write(f"skillopt-mcp {__version__}\n")  # importing all commands takes ten times as long
                 return 0
             from skillopt.commands.app import app
-            from skillopt.execution.masking import environment_masking
+            from skillopt.execution.masking import environment_masking, masked_output
 
-        with _masked_output(environment_masking()):
+        with masked_output(environment_masking()):
             return _run_masked(app, arguments)
     except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
         sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
 
 
-def _run_masked(app: "Typer", arguments: Sequence[str] | None) -> int:
+def _run_masked(app: "Typer", arguments: "Sequence[str] | None") -> int:
     try:
         app(None if arguments is None else list(arguments), prog_name="skillopt")
     except SystemExit as ended:
@@ -57,44 +54,6 @@ def _run_masked(app: "Typer", arguments: Sequence[str] | None) -> int:
     return 0
 
 
-class MaskedStream:
-    """A text stream that masks each text before it is written, and is the stream otherwise."""
-
-    def __init__(self, stream: TextIO, masking: "Masking") -> None:
-        self._stream = stream
-        self._masking = masking
-
-    def write(self, text: str) -> int:
-        """Write a text, masked; give the length that it had."""
-        self._stream.write(self._masking.text(text))
-        return len(text)
-
-    def writelines(self, lines: list[str]) -> None:
-        """Write texts, each masked."""
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a text stream has
-        """Return what the stream itself has."""
-        return getattr(self._stream, name)
-
-
-@contextmanager
-def _masked_output(masking: "Masking") -> Iterator[None]:
-    """Mask what is printed inside."""
-    before = (sys.stdout, sys.stderr)
-    sys.stdout, sys.stderr = (cast("TextIO", MaskedStream(stream, masking)) for stream in before)  # it is one by duck
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
-
-
 def main() -> None:
     """Run the command line and end the process with the documented exit code."""
-    code = run()
-    if code == EXIT_INTERRUPTED and threading.active_count() > 1:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(EXIT_INTERRUPTED)  # calls that were dropped would be waited for, for minutes perhaps
-    sys.exit(code)
+    end_process(run())

@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 from urllib.parse import quote
 
 from skillopt.safety.credentials import mask
@@ -89,6 +91,39 @@ def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
 def environment_masking() -> Masking:
     """Return the masking of the secrets that this process was started with."""
     return Masking.of(os.environ)
+
+
+class MaskedStream:
+    """A text stream that masks each text before it is written, and is the stream otherwise."""
+
+    def __init__(self, stream: TextIO, masking: Masking) -> None:
+        self._stream = stream
+        self._masking = masking
+
+    def write(self, text: str) -> int:
+        """Write a text, masked; give the length that it had."""
+        self._stream.write(self._masking.text(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write texts, each masked."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a text stream has
+        """Return what the stream itself has."""
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def masked_output(masking: Masking) -> Iterator[None]:
+    """Mask what is printed inside."""
+    before = (sys.stdout, sys.stderr)
+    sys.stdout, sys.stderr = (cast("TextIO", MaskedStream(stream, masking)) for stream in before)  # it is one by duck
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def _forms(secret: str) -> Iterable[str]:

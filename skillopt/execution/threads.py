@@ -1,13 +1,15 @@
 """Thread pool executor, the default, which yields results in groups, each for one transaction."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
-from skillopt.execution.interrupts import hear_ctrl_c
 from skillopt.sandbox.processes import stop_all_processes
 
 T = TypeVar("T")
@@ -52,7 +54,7 @@ class ThreadExecutor:
 
         try:
             # Behind the calls that have ended, so that it never comes between a call and its record.
-            with hear_ctrl_c(partial(ended.put, None)):
+            with _hear_ctrl_c(partial(ended.put, None)):
                 begin(self._workers)
                 yield from self._hand_over(calls, ended, begin)
         except _DroppedError as dropped:
@@ -85,6 +87,19 @@ class ThreadExecutor:
                 begin(len(made))
         if failure is not None:
             raise failure
+
+
+@contextmanager
+def _hear_ctrl_c(listener: Callable[[], None]) -> Iterator[None]:
+    """Call a listener for each Ctrl-C instead of raising KeyboardInterrupt wherever the thread happens to be."""
+    if threading.current_thread() is not threading.main_thread():  # the system tells the main thread alone
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: listener())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _DroppedError(BaseException):

@@ -1,10 +1,10 @@
 """Bubblewrap sandbox: agents can write only their own folders and reach only their provider, checks reach nothing.
 
-Inside: the file system is read-only but for the workspace and the disposable home; temporary folders, the
-user's home, root's and `/run` are empty but for the programs on the PATH, and hold at most 1 GiB each; other processes
-cannot be seen; there is no network but the provider's host and port, and none at all for a check. Not prevented:
-reading the rest of the file system, talking to a program outside that listens on a socket file there, using up
-processor time, and sending anything at all to the provider.
+Inside: the file system is read-only but for the workspace and the disposable home; temporary folders, the user's home,
+root's, `/run` and those of `hidden_folders` are empty but for the programs on the PATH, and hold at most 1 GiB each;
+other processes cannot be seen; there is no network but the provider's host and port, and none at all for a check. Not
+prevented: reading the rest of the file system, talking to a program outside that listens on a socket file there, using
+up processor time, and sending anything at all to the provider.
 
 Invariants, also where the user is root, whom bubblewrap on its own leaves every capability:
 1. No capability, so that nothing can be mounted or unmounted.
@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.sandbox.gateway import ENVIRONMENT
+from skillopt.sandbox.hidden_folders import answer_folders
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 
@@ -258,16 +259,9 @@ def _hidden() -> dict[str, str]:
     homes = [str(Path.home())]
     with suppress(KeyError, OSError):
         homes.append(os.path.expanduser(f"~{getuser()}"))  # noqa: PTH111 - another one where HOME is set to something else
-    places = {os.path.normpath(place) for place in (tempfile.gettempdir(), *_HIDDEN, *homes, *_project())}
+    places = {os.path.normpath(place) for place in (tempfile.gettempdir(), *_HIDDEN, *homes, *answer_folders())}
     found = {place: os.path.realpath(place) for place in sorted(places, key=len) if Path(place).is_dir()}
     return {place: real for place, real in found.items() if real != "/"}
-
-
-def _project() -> list[str]:
-    """Return the project that is worked on, whose suites hold the expected answers; none at the top of the system."""
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    return [str(root)] if len(root.parts) > len(("/", "usr")) else []
 
 
 def _located(place: str, hidden: Mapping[str, str]) -> str:

@@ -18,31 +18,24 @@ from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
 from skillopt.storage.payloads import Payloads
-from skillopt.storage.schema import connect_database, create_database, explain_errors
+from skillopt.storage.schema import connect_database, create_database, explain_errors, row_digest, sound_rows
 from skillopt.tasks import digest_of
 
 _Answer = TypeVar("_Answer", Rollout, Reply)
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
-_RESULTS: Final = (
-    "SELECT task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND identity = ? AND skill IN"
-)
-_RUN_RESULTS: Final = """
-SELECT task, skill, repeat, score, passed, key FROM calls
-WHERE kind = 'rollout' AND (run = ? OR identity = ? AND skill IN
-"""
+_COLUMNS: Final = """key, kind, run, task, skill, repeat, score, passed, input_tokens, output_tokens, usd, at, identity,
+judge_calls, judge_tokens, judge_usd, digest"""
+_FROM: Final = f"SELECT {_COLUMNS} FROM calls WHERE"  # noqa: S608 - our own text, as all that follows
+_RESULTS: Final = f"{_FROM} kind = 'rollout' AND identity = ? AND skill IN"
+_RUN_RESULTS: Final = f"{_FROM} kind = 'rollout' AND (run = ? OR identity = ? AND skill IN"
 # The newest are found in the index alone; only their own rows are read.
-_NEWEST_RESULTS: Final = """
-SELECT task, skill, repeat, score, passed, key FROM calls WHERE key IN (
+_NEWEST_RESULTS: Final = f"""{_FROM} key IN (
     SELECT key FROM calls WHERE kind = 'rollout' AND identity = ? ORDER BY at DESC, key DESC LIMIT ?
 ) ORDER BY at, key
-"""
-_CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-_SPENT: Final = """
-SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WHEN COUNT(*) THEN SUM(usd) END,
-    SUM(judge_calls), SUM(judge_tokens), CASE COUNT(judge_usd) WHEN COUNT(*) THEN SUM(judge_usd) END
-FROM calls WHERE run = ? GROUP BY kind
-"""
+"""  # noqa: S608 - as above
+_CALL: Final = f"INSERT OR IGNORE INTO calls VALUES ({'?,' * 17}?)"  # noqa: S608 - as above
+_EVENTS: Final = "SELECT run, seq, kind, payload, at, digest FROM events WHERE run = ?"
 _COSTS: Final = """
 SELECT kind, identity, at, input_tokens + output_tokens + judge_tokens, usd + judge_usd FROM calls
 ORDER BY at DESC LIMIT ?
@@ -180,7 +173,8 @@ class Ledger:
             cost = (usage.input_tokens, usage.output_tokens, usage.usd)
             judge = rollout.score.usage
             judge_cost = (judge.calls, judge.input_tokens + judge.output_tokens, judge.usd)
-            rows.append((key, "rollout", run, *result, *cost, at, packed, identity, *judge_cost))
+            row = (key, "rollout", run, *result, *cost, at, identity, *judge_cost)
+            rows.append((*row, row_digest(row), packed))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
     def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
@@ -189,7 +183,8 @@ class Ledger:
         rows = []
         for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            rows.append((key, "reply", run, None, None, None, None, None, *cost, at, packed, identity, 0, 0, 0.0))
+            row = (key, "reply", run, None, None, None, None, None, *cost, at, identity, 0, 0, 0.0)
+            rows.append((*row, row_digest(row), packed))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
@@ -205,17 +200,21 @@ class Ledger:
     def begin_run(self, record: RunRecord) -> RunRecord:
         """Record a run, or take up one of the same id again; one that was finished begins anew, as the newest."""
         begun = replace(record, started_at=record.started_at or self._now())
-        values = tuple(getattr(begun, name) for name in RunRecord.__dataclass_fields__)
-        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", [values])
-        started = "started_at = CASE state WHEN 'finished' THEN ? ELSE started_at END"
-        update = f"UPDATE runs SET {started}, state = 'running', reason = '', ended_at = '' WHERE id = ?"  # noqa: S608 - our own text
-        self._write(update, [(self._now(), record.id)])
-        return self.run(record.id)
+        values = _values(begun)
+        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", [(*values, row_digest(values))])
+        known = self.run(record.id)
+        started = self._now() if known.state == "finished" else known.started_at
+        return self._changed(replace(known, started_at=started, state="running", reason="", ended_at=""))
 
     def end_run(self, run: str, state: str, reason: str) -> None:
         """Record how a run ended: `finished`, `stopped` or `failed`."""
-        values = (state, readable(reason), self._now(), run)
-        self._write("UPDATE runs SET state = ?, reason = ?, ended_at = ? WHERE id = ?", [values])
+        self._changed(replace(self.run(run), state=state, reason=readable(reason), ended_at=self._now()))
+
+    def _changed(self, record: RunRecord) -> RunRecord:
+        values = (record.state, record.reason, record.started_at, record.ended_at, row_digest(_values(record)))
+        update = "UPDATE runs SET state = ?, reason = ?, started_at = ?, ended_at = ?, digest = ? WHERE id = ?"
+        self._write(update, [(*values, record.id)])
+        return record
 
     def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
         """Return the newest unfinished run of a skill with this configuration and suite."""
@@ -248,15 +247,14 @@ class Ledger:
 
     def _runs(self, where: str, values: Sequence[str], most: int = -1) -> list[RunRecord]:
         names = ", ".join(RunRecord.__dataclass_fields__)
-        query = f"SELECT {names} FROM runs {where} ORDER BY started_at DESC, rowid DESC LIMIT ?"  # noqa: S608 - our own text
-        return [RunRecord(*row) for row in self._read(query, [*values, most])]
+        query = f"SELECT {names}, digest FROM runs {where} ORDER BY started_at DESC, rowid DESC LIMIT ?"  # noqa: S608 - our own text
+        return [RunRecord(*row) for row in self._sound(query, [*values, most])]
 
     def append_event(self, run: str, seq: int, kind: str, payload: str) -> str:
         """Record an event, or check it against the one recorded; give the time of the first record."""
-        self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?)", [(run, seq, kind, payload, self._now())])
-        ((kept_kind, kept_payload, at),) = self._read(
-            "SELECT kind, payload, at FROM events WHERE run = ? AND seq = ?", [run, seq]
-        )
+        row = (run, seq, kind, payload, self._now())
+        self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?,?)", [(*row, row_digest(row))])
+        ((_, _, kept_kind, kept_payload, at),) = self._sound(f"{_EVENTS} AND seq = ?", [run, seq])
         if (kept_kind, kept_payload) != (kind, payload):
             message = (
                 f"run {run} does not repeat what {self.path} holds: event {seq} was {kept_kind}, is {kind} now; "
@@ -267,8 +265,7 @@ class Ledger:
 
     def events(self, run: str) -> list[EventRow]:
         """List the events of a run in order."""
-        rows = self._read("SELECT kind, payload, at FROM events WHERE run = ? ORDER BY seq", [run])
-        return [EventRow(*row) for row in rows]
+        return [EventRow(*row[2:]) for row in self._sound(f"{_EVENTS} ORDER BY seq", [run])]
 
     def results(self, skills: Sequence[str], identity: str) -> list[ResultRow]:
         """List the results of the recorded rollouts of some skills by one target, whichever run paid for them."""
@@ -276,7 +273,7 @@ class Ledger:
         for start in range(0, len(skills), _CHUNK):
             chunk = skills[start : start + _CHUNK]
             query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
-            results += map(_result, self._read(query, [identity, *chunk]))
+            results += map(_result, self._sound(query, [identity, *chunk]))
         return results
 
     def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
@@ -285,12 +282,12 @@ class Ledger:
         for start in range(0, max(len(skills), 1), _CHUNK):
             chunk = skills[start : start + _CHUNK]
             query = f"{_RUN_RESULTS} ({','.join('?' * len(chunk))})) ORDER BY task, skill, repeat"
-            results |= {row[-1]: _result(row) for row in self._read(query, [run, identity, *chunk])}
+            results |= {row[0]: _result(row) for row in self._sound(query, [run, identity, *chunk])}
         return list(results.values())
 
     def target_results(self, identity: str, most: int = 100_000) -> list[ResultRow]:
         """List the results of the newest rollouts by one target, at most so many, with their keys, oldest first."""
-        return [_result(row) for row in self._read(_NEWEST_RESULTS, [identity, most])]
+        return [_result(row) for row in self._sound(_NEWEST_RESULTS, [identity, most])]
 
     def counts(self) -> Counts:
         """Count what is recorded."""
@@ -299,12 +296,17 @@ class Ledger:
 
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
-        usage: dict[str, Usage] = {}
-        for kind, calls, read, written, usd, judge_calls, judge_tokens, judge_usd in self._read(_SPENT, [run]):
-            usage["target" if kind == "rollout" else "optimizer"] = Usage(calls, read, written, usd)
+        usage = dict.fromkeys(("optimizer", "target", "judge"), Usage())
+
+        def add(role: str, one: Usage) -> None:
+            usage[role] += one
+
+        for row in self._sound(f"{_FROM} run = ?", [run]):
+            judge_calls, judge_tokens, judge_usd = row[13:]
+            add("target" if row[1] == "rollout" else "optimizer", Usage(1, *row[8:11]))
             if judge_calls:
-                usage["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
-        return usage
+                add("judge", Usage(judge_calls, judge_tokens, 0, judge_usd))
+        return {role: one for role, one in usage.items() if one.calls}
 
     def costs(self) -> list[CostRow]:
         """List what the newest 20,000 answers took, the judge's part included, in the order of recording."""
@@ -332,6 +334,11 @@ class Ledger:
         with explain_errors(self.path):
             return self._database.execute(query, values).fetchall()
 
+    def _sound(self, query: str, values: Sequence[object]) -> list[Sequence[Any]]:
+        """Read rows that carry their digest last, and leave it out."""
+        with explain_errors(self.path):
+            return sound_rows(self._database.execute(query, values))
+
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows in one transaction; give how many it changed."""
         if not rows:
@@ -348,9 +355,13 @@ class Ledger:
         return changed
 
 
+def _values(record: RunRecord) -> tuple[Any, ...]:
+    return tuple(getattr(record, name) for name in RunRecord.__dataclass_fields__)
+
+
 def _result(row: Sequence[Any]) -> ResultRow:
-    task, skill, repeat, score, passed, *key = row
-    return ResultRow(task, skill, repeat, score, bool(passed), *key)
+    key, _, _, task, skill, repeat, score, passed, *_ = row
+    return ResultRow(task, skill, repeat, score, bool(passed), key)
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:

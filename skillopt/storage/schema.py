@@ -3,22 +3,23 @@
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from filelock import FileLock
 from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _SCHEMA: Final = """
 CREATE TABLE calls (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
-    passed INTEGER, input_tokens INTEGER, output_tokens INTEGER, usd REAL, at TEXT NOT NULL, payload BLOB NOT NULL,
-    identity TEXT NOT NULL, judge_calls INTEGER NOT NULL, judge_tokens INTEGER NOT NULL, judge_usd REAL
+    passed INTEGER, input_tokens INTEGER, output_tokens INTEGER, usd REAL, at TEXT NOT NULL, identity TEXT NOT NULL,
+    judge_calls INTEGER NOT NULL, judge_tokens INTEGER NOT NULL, judge_usd REAL, digest INTEGER NOT NULL,
+    payload BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE failures (
     run TEXT NOT NULL, key TEXT NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (run, key)
@@ -26,16 +27,15 @@ CREATE TABLE failures (
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, skill TEXT NOT NULL, skill_path TEXT NOT NULL, config TEXT NOT NULL,
     config_digest TEXT NOT NULL, suite_digest TEXT NOT NULL, start BLOB NOT NULL, base TEXT NOT NULL,
-    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL
+    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL,
+    digest INTEGER NOT NULL
 );
 CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
-    at TEXT NOT NULL, PRIMARY KEY (run, seq)
+    at TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY (run, seq)
 ) WITHOUT ROWID;
 CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, identity TEXT NOT NULL, content BLOB NOT NULL);
-CREATE INDEX calls_by_run ON calls (
-    run, kind, input_tokens, output_tokens, usd, judge_calls, judge_tokens, judge_usd
-);
+CREATE INDEX calls_by_run ON calls (run);
 CREATE INDEX calls_by_target ON calls (identity, kind, skill, at);
 CREATE INDEX calls_by_time ON calls (at);
 CREATE INDEX calls_billed ON calls (kind) WHERE usd + judge_usd > 0;
@@ -45,6 +45,20 @@ CREATE INDEX runs_by_time ON runs (started_at);
 CREATE INDEX runs_by_state ON runs (state, base);
 """
 _LOCK_SECONDS: Final = 30
+
+
+def row_digest(values: Iterable[object]) -> int:
+    """Return the digest that a row carries; SQLite may read a number back as another kind of number."""
+    plain = [float(value) if isinstance(value, int) else value for value in values]
+    return zlib.crc32(repr(plain).encode("utf-8", "surrogatepass"))
+
+
+def sound_rows(rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return rows without their digests, which stand last; raise where one is not that of its row."""
+    found = [(row[:-1], row[-1]) for row in rows]
+    if any(row_digest(row) != digest for row, digest in found):
+        raise sqlite3.DatabaseError("a record differs from its digest")
+    return [row for row, _ in found]
 
 
 def create_database(path: Path) -> None:
@@ -96,13 +110,14 @@ def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> No
         raise LedgerFormatError(message)
     database.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
     database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA cell_size_check = ON")  # damage of a page is an error where the page is read
     database.execute("PRAGMA foreign_keys = ON")
 
 
 def check_pages(path: Path) -> None:
-    """Read every page of a ledger."""
+    """Read every page of a ledger, and compare its tables with their indexes."""
     with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
-        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(found)
 

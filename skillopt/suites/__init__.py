@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SuiteError
+from skillopt.sandbox.hidden_folders import hide
 from skillopt.sandbox.roots import ExecutorChoice
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
@@ -68,6 +69,7 @@ def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
     found = recognise(path)
     if found is None:
         raise SuiteError(f"{path}:1: {_UNKNOWN}")
+    hide(path)
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
     given = (file, executor) if TASK_FORMATS[name].executor else (file,)

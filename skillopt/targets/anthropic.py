@@ -64,13 +64,14 @@ class AnthropicModel(ApiModel):
 
     @cached_property
     def _client(self) -> "Anthropic":
-        from anthropic import Anthropic  # noqa: PLC0415 - as above
+        from anthropic import Anthropic, DefaultHttpxClient  # noqa: PLC0415 - as above
 
         key, token = os.environ.get("ANTHROPIC_API_KEY"), os.environ.get("ANTHROPIC_AUTH_TOKEN")
         if not key and not token:
             raise SettingsError("expected a key in ANTHROPIC_API_KEY, found none; set it, or choose another model")
         credential = {"api_key": key} if key else {"auth_token": token}
-        return Anthropic(**credential, base_url=self.url, timeout=self.timeout, max_retries=0)
+        own = DefaultHttpxClient(follow_redirects=False)  # another server gets neither key nor prompt
+        return Anthropic(**credential, base_url=self.url, timeout=self.timeout, max_retries=0, http_client=own)
 
     def _request(self, prompt: str, system: str, schema: str) -> dict[str, Any]:
         head, mark, tail = prompt.rpartition(_EVIDENCE)

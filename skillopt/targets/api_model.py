@@ -76,6 +76,8 @@ def api_failure(error: Exception) -> ProviderError:
         code, words = _words(error)
         kind = failure_kind_of_status(status, shorten_reason(f"{code}: {words}"))
         headers = getattr(getattr(error, "response", None), "headers", {})
+        if place := headers.get("location"):
+            words = f"it redirects to {place}, and nothing is sent there; if you trust that server, name it in base_url"
         return ProviderError.of(kind, f"HTTP {status}: {shorten_reason(words)}", retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)

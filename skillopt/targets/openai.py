@@ -89,9 +89,10 @@ class _ChatCompletions(ApiModel):
 
     @cached_property
     def _client(self) -> "OpenAI":
-        from openai import OpenAI  # noqa: PLC0415 - as above
+        from openai import DefaultHttpxClient, OpenAI  # noqa: PLC0415 - as above
 
-        return OpenAI(api_key=self._key, base_url=self.url, timeout=self.timeout, max_retries=0)
+        own = DefaultHttpxClient(follow_redirects=False)  # another server gets neither key nor prompt
+        return OpenAI(api_key=self._key, base_url=self.url, timeout=self.timeout, max_retries=0, http_client=own)
 
     @property
     def _hint(self) -> str:

@@ -73,3 +73,15 @@ def test_while_modules_are_imported_ends_with_130_and_without_a_traceback(
     )
 
     assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["skillopt.commands.entry", "skillopt_mcp.__main__"])
+def test_nothing_that_takes_long_is_imported_before_ctrl_c_is_heard(module: str) -> None:
+    program = f"import sys; before = set(sys.modules); import {module}; print(*sorted(set(sys.modules) - before))"
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=unmeasured(), check=True, capture_output=True, text=True
+    )
+
+    ours = {module, module.rpartition(".")[0], "skillopt", "skillopt.execution", "skillopt.execution.interrupts"}
+    assert set(ended.stdout.split()) - {"_signal"} == ours

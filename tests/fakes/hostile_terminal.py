@@ -10,6 +10,7 @@ from typing import Any
 
 from skillopt.rollouts import Message, Rollout, ToolCall
 from skillopt.storage.payloads import Payloads
+from skillopt.storage.schema import row_digest
 from tests.fakes.projects import FAST, git, make_project, train
 
 _HOSTILE = (
@@ -51,9 +52,10 @@ def _steer_rollouts(database: sqlite3.Connection) -> None:
 
 
 def _steer_events(database: sqlite3.Connection) -> None:
-    for run, number, payload in database.execute("SELECT run, seq, payload FROM events").fetchall():
+    for *key, kind, payload, at in database.execute("SELECT run, seq, kind, payload, at FROM events").fetchall():
         told = json.dumps(_steered(json.loads(payload)))
-        database.execute("UPDATE events SET payload = ? WHERE run = ? AND seq = ?", (told, run, number))
+        digest = row_digest((*key, kind, told, at))
+        database.execute("UPDATE events SET payload = ?, digest = ? WHERE run = ? AND seq = ?", (told, digest, *key))
 
 
 def _steered(value: Any) -> Any:  # noqa: ANN401 - any JSON

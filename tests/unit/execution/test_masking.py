@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.commands.entry import MaskedStream
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.masking import Masking, environment_masking
+from skillopt.execution.masking import MaskedStream, Masking, environment_masking
 from skillopt.execution.metering import MeteredModel
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.protocols import RolloutRequest

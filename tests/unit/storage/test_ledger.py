@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -144,6 +144,33 @@ class TestTheFile:
             Ledger.open(tmp_path, read_only=read_only)
         assert path.read_bytes() == b"not a database, " * 512
 
+    @pytest.mark.parametrize(
+        ("damage", "read"),
+        [
+            ("UPDATE calls SET score = 0.25", lambda ledger: ledger.results(["digest"], "demo")),
+            ("UPDATE calls SET passed = 1", lambda ledger: ledger.target_results("demo")),
+            ("UPDATE calls SET task = 't9'", lambda ledger: ledger.run_results(RECORD.id, [], "")),
+            ("UPDATE calls SET input_tokens = 7", lambda ledger: ledger.spending(RECORD.id)),
+            ("UPDATE runs SET config = '[\\q'", lambda ledger: ledger.runs()),
+            ("UPDATE runs SET state = 'finishee'", lambda ledger: ledger.run(RECORD.id)),
+            ("UPDATE events SET payload = '{'", lambda ledger: ledger.events(RECORD.id)),
+            ("UPDATE events SET kind = 'Kine'", lambda ledger: ledger.append_event(RECORD.id, 0, "Kind", "{}")),
+        ],
+    )
+    def test_a_row_that_changed_on_the_disk_is_damage_and_no_other_fact(
+        self, tmp_path: Path, damage: str, read: Callable[[Ledger], object]
+    ) -> None:
+        with closing(Ledger.open(tmp_path)) as ledger:
+            ledger.begin_run(RECORD)
+            ledger.store_rollouts(RECORD.id, [("a", rollout())], "demo")
+            ledger.append_event(RECORD.id, 0, "Kind", "{}")
+            ledger.end_run(RECORD.id, "finished", "")
+            read(ledger)
+            with closing(sqlite3.connect(ledger.path, isolation_level=None)) as database:
+                database.execute(damage)
+            with pytest.raises(LedgerError, match="is damaged"):
+                read(ledger)
+
     def test_a_full_disk_loses_nothing_that_was_stored(self, tmp_path: Path) -> None:
         with closing(Ledger.open(tmp_path)) as ledger:
             ledger.store_rollouts("run", [("a", rollout(1))])
@@ -246,7 +273,7 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
         Ledger.open(held_out, read_only=True)
 
 
-@pytest.mark.parametrize("version", [0, 5])
+@pytest.mark.parametrize("version", [0, 4])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     tmp_path: Path, version: int, *, read_only: bool
@@ -256,6 +283,6 @@ def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of another version"):
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 5, found format {version} of another version"):
         Ledger.open(tmp_path, read_only=read_only)
     assert path.read_bytes() == before

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from skillopt.errors import ProviderError, SettingsError
+from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
@@ -80,6 +80,19 @@ def test_who_cannot_be_reached_is_named_without_what_stands_around_the_host(wire
         make(server.url.replace("://", "://robin:hidden@"), timeout=30.0).reply("Say something.")
     assert f"({server.url.removeprefix('http://')}" in str(caught.value)
     assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_a_redirect_to_another_server_is_named_and_neither_key_nor_prompt_goes_there(
+    wire: Wire, make: Make, status: int
+) -> None:
+    with DEFAULTS[wire.name]() as other:
+        place = f"{other.url}/v1/elsewhere"
+        moved = Answer(status, b"", headers={"location": place})
+        with serve(lambda _: moved) as server, pytest.raises(ProviderError, match=place) as caught:
+            make(server.url).reply("Say something.")
+        assert (caught.value.kind, other.requests) == (FailureKind.BAD_REQUEST, [])
 
 
 class _Served(ModelContract):
