@@ -192,14 +192,13 @@ class Gate:
         What earlier comparisons measured counts for the estimate, not for that proof. `graded` has the comparison.
 
         With two folds, `crossed` maps tasks that taught a part of the candidate to the part that they did not teach.
-        The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse.
+        The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse. The
+        gain told is the whole candidate's own, its probability the smaller one of both measurements.
         """
         sides, spent = (incumbent, candidate), self.error_spent
         grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {})
         pairs = self.measured(incumbent, candidate)
-        both = Pairs([*unseen.before, *pairs.before], [*unseen.after, *pairs.after])
-        # What the parts gain on new tasks is less than the whole, and what the whole gains here is more.
-        grading = self._graded(both if crossed else pairs, grade, prior or Prior(), unseen if crossed else None)
+        grading = self._graded(pairs, grade, prior or Prior(), unseen if crossed else None)
         self.graded = None
         if pairs.before:
             verdict = compare_pairs(self._targets.join(pairs), self._settings, GateRule.STRICT, place)
