@@ -29,6 +29,7 @@ Whoever raises says what was expected, what was found and what to do next.
         ├── LedgerError               the ledger is unreadable, or a replay diverged from it
         ├── UnreadRepliesError        no reply of the optimizer model could be read
         └── InvalidMeasurementError   too little was measured for a verdict
+            ├── OneTextLostError      tasks could be run with one of two texts and not with the other
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
@@ -232,6 +233,10 @@ class LedgerError(InfrastructureError):
 
 class InvalidMeasurementError(InfrastructureError):
     """Too few rollouts were measured for a verdict; rerun to measure what is missing."""
+
+
+class OneTextLostError(InvalidMeasurementError):
+    """Tasks could be run with one of two texts and not with the other; rerun to measure what is missing."""
 
 
 class NothingMeasuredError(InvalidMeasurementError):
