@@ -24,7 +24,7 @@ from skillopt.gate.comparison import (
 from skillopt.gate.error_budget import ErrorSpent, GainTest, TestChoice
 from skillopt.gate.grades import Against, Grade, Grading, Prior, estimate_grading, grade_words
 from skillopt.gate.here import HERE_ROUNDS, HereTest
-from skillopt.gate.judge_noise import EXPLAINED, is_explained
+from skillopt.gate.judge_noise import EXPLAINED, is_explained, is_tossed
 from skillopt.gate.targets import TargetGroups
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
@@ -269,6 +269,7 @@ class Gate:
             task_gains(some.before, some.after, self._settings.metric).values()
             for some in map(self._targets.judged, (pairs, unseen if unseen and unseen.before else pairs))
         )
+        grade = Grade.CANNOT_TELL if grade is Grade.UNPROVEN and is_tossed(pairs.rollouts) else grade
         return estimate_grading(grade, gains, prior, unseen=apart, partial=self._choice.partial)
 
     def _step_by_step(self, place: str, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:

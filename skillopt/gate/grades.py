@@ -44,13 +44,14 @@ class Grade(StrEnum):
     """What was shown of a draft against the version that training started from.
 
     `proven` is for new tasks like these, `proven here` for these very tasks, `unproven` comes with a probability that
-    it is better, `worse` did worse itself and is no more likely better than not.
+    it is better, `worse` did worse itself and is no more likely better than not, `cannot tell` was judged by chance.
     """
 
     PROVEN = "proven"
     PROVEN_HERE = "proven here"
     UNPROVEN = "unproven"
     WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
 
 
 GRADE_MEANINGS: Final = {
@@ -58,6 +59,7 @@ GRADE_MEANINGS: Final = {
     Grade.PROVEN_HERE: "better on these very tasks, which says less about new ones",
     Grade.UNPROVEN: "not shown to be better; how likely it is stands beside it",
     Grade.WORSE: "it did worse, and is not likely to be better",
+    Grade.CANNOT_TELL: "neither shown to be better nor to be worse",
 }
 
 
@@ -94,7 +96,7 @@ class Grading:
         """Whether a draft of this grade is offered to people: it is proven, or as likely better as not."""
         if self.grade is Grade.UNPROVEN:
             return self.probability is not None and self.probability >= _OFFERED_FROM
-        return self.grade is not Grade.WORSE
+        return self.grade not in (Grade.WORSE, Grade.CANNOT_TELL)
 
     @property
     def requested(self) -> bool:
@@ -154,7 +156,7 @@ def estimate_grading(
     With folds `unseen` has the gains of the parts on tasks that did not teach them: they may speak for 0, not against.
     """
     belief = min((_update(gains, told, prior) for told in (gains, unseen or gains)), key=lambda one: one.better)
-    likely = belief.better if gains else None
+    likely = belief.better if gains and grade is not Grade.CANNOT_TELL else None
     if grade is Grade.UNPROVEN and likely is not None and likely < _OFFERED_FROM and fmean(gains) < 0:
         grade = Grade.WORSE
     changed = sum(one != 0 if partial else abs(one) >= 0.5 for one in gains)  # noqa: PLR2004 - half of its runs
@@ -195,6 +197,9 @@ def grade_words(grading: Grading | None) -> str:
     """Return a grade with gain, 90% interval, probability and number of tasks; None is a draft that was not graded."""
     if grading is None:
         return _UNGRADED
+    if grading.grade is Grade.CANNOT_TELL:
+        judge = "the judge agrees with itself hardly more often than a coin"
+        return f"{grading.grade}: {judge}, on {count_noun(grading.tasks, 'task')}"
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability

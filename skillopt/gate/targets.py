@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from skillopt.gate.comparison import Outcome, Pairs, TargetOutcome, Verdict, compare_pairs
+from skillopt.gate.comparison import Outcome, Pairs, TargetOutcome, Verdict, check_both_ran, compare_pairs
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
@@ -87,6 +87,7 @@ class TargetGroups:
         return Pairs([before for before, _ in own], [after for _, after in own])
 
     def _outcome(self, name: str, pairs: Pairs) -> TargetOutcome:
+        check_both_ran(f"target {name}", pairs)
         # With the sides exchanged, what is shown is a loss.
         found = compare_pairs(Pairs(pairs.after, pairs.before), self._settings, GateRule.PAIRED, f"target {name}")
         before, after = (sum(getattr(one, side) for one in found.pairs) for side in ("passed_after", "passed_before"))

@@ -375,7 +375,7 @@ def read_grading(trailers: _Trailers) -> Grading | None:
     try:
         return Grading(
             grade,
-            float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
+            float(found["Probability"]) if found["Tasks-Judged"] != "0" and grade is not Grade.CANNOT_TELL else None,
             float(found["Expected-Gain"]),
             float(interval[1]),
             float(interval[2]),
