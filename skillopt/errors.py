@@ -27,7 +27,9 @@ Whoever raises says what was expected, what was found and what to do next.
         │   ├── ForgeLimitError       429, 403: too many requests; passes
         │   └── ForgeDownError        5xx, a time-out, no connection; passes
         ├── LedgerError               the ledger is unreadable, or a replay diverged from it
+        ├── UnreadRepliesError        no reply of the optimizer model could be read
         └── InvalidMeasurementError   too little was measured for a verdict
+            ├── OneTextLostError      tasks could be run with one of two texts and not with the other
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
@@ -233,6 +235,10 @@ class InvalidMeasurementError(InfrastructureError):
     """Too few rollouts were measured for a verdict; rerun to measure what is missing."""
 
 
+class OneTextLostError(InvalidMeasurementError):
+    """Tasks could be run with one of two texts and not with the other; rerun to measure what is missing."""
+
+
 class NothingMeasuredError(InvalidMeasurementError):
     """A run ended before anything was measured; rerun with a higher cap, or where more is left."""
 
@@ -241,6 +247,20 @@ class NothingMeasuredError(InvalidMeasurementError):
         self.run = run
 
 
+class UnreadRepliesError(InfrastructureError):
+    """No reply of the optimizer model could be read; the replies, by digests of their prompts, are no results."""
+
+    def __init__(self, unread: Mapping[str, str]) -> None:
+        words = " ".join(next(iter(unread.values())).split())
+        super().__init__(
+            f"expected edits as they were asked for, found none: no reply of the optimizer model could be read "
+            f"({len(unread)} of {len(unread)}); the first one begins {words[:_QUOTED]!r}; mend the model and give the "
+            "same command again, or name another one with --model"
+        )
+        self.prompts = tuple(unread)
+
+
+_QUOTED: Final = 80
 _EXPECTED: Final = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
     **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),

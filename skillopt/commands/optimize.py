@@ -99,7 +99,8 @@ def _gained(result: Optimized) -> Iterator[str]:
 def _next(result: Optimized) -> Iterator[str]:
     """Return the one command to go on with."""
     skill = result.skill
-    if result.draft is not None and result.draft.offered:
+    draft = result.draft
+    if draft is not None and draft.offered and (not result.versions or (draft.grading and draft.grading.requested)):
         yield f"next: skillopt take {skill}    (makes it a version; review it first: skillopt diff {skill} draft)"
     elif result.versions:
         yield f"next: git merge {result.branch}    (review it first: skillopt diff {skill})"

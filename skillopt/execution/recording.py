@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
+from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError, UnreadRepliesError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -66,12 +66,15 @@ class Recording:
             reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
             self._ledger.end_run(self.record.id, "stopped" if stopped else "failed", reason)
             self.interrupted()
+            if isinstance(error, UnreadRepliesError):
+                self.runner.forget_replies(error.prompts)
             if not isinstance(error, OutOfBudget):
                 raise
             return happened, RunEnded(reason, sum(isinstance(one, VersionAccepted) for one in happened), 0, 0)
         if ended is None:
             raise AssertionError("the run ended without saying so")
         self._ledger.end_run(self.record.id, "finished", ended.reason)
+        self.runner.set_aside(ended.unread)
         return happened, ended
 
     def recorded(self, event: Event, at: str) -> None:

@@ -6,6 +6,7 @@ from statistics import fmean
 from threading import Lock
 from time import monotonic
 from typing import Final, TypeVar
+from uuid import uuid4
 
 from skillopt.errors import (
     AnswersPendingError,
@@ -27,7 +28,7 @@ from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
-from skillopt.tasks import Task
+from skillopt.tasks import Task, digest_of
 
 R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
@@ -98,6 +99,8 @@ class RecordedRunner:
         self._told: set[str] = set()
         self._asked: set[str] = set()
         self._cut_off: dict[str, str] = {}
+        self._replied: dict[str, str] = {}
+        """Keys of replies by the digest of their prompt."""
         self._answered = False
         self.paid_rollouts = 0
         self.paid_calls = 0
@@ -136,7 +139,10 @@ class RecordedRunner:
             raise InfrastructureError(f"expected {'a reviewer' if review else 'an optimizer model'} to ask, found none")
         keys = [reply_key(model.identity, prompt) for prompt in prompts]
         wanted = dict(zip(keys, prompts, strict=True))
+        self._replied |= {digest_of(prompt): key for key, prompt in wanted.items()}
+        own = {self._own(key): key for key in wanted}
         known = self._ledger.replies(list(wanted))
+        known |= {own[key]: reply for key, reply in self._ledger.replies(list(own)).items()}
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
         self._count({key: reply.usage for key, reply in known.items()})
@@ -145,6 +151,21 @@ class RecordedRunner:
             self._show(Activity("calls", len(known), len(wanted), len(known) - recorded))
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
+
+    def set_aside(self, prompts: Iterable[str]) -> None:
+        """Keep replies, by digests of their prompts, for a rerun of this run alone: other runs ask again."""
+        keys = [self._replied[prompt] for prompt in prompts]
+        self._ledger.rename_replies([(self._own(key), key) for key in keys])
+
+    def forget_replies(self, prompts: Iterable[str]) -> None:
+        """Begin this run anew, in which no reply could be read: when it is run again, it asks again."""
+        self._ledger.forget_events(self._run_id)
+        self._ledger.rename_replies(
+            [(f"{self._own(key)}{uuid4().hex}", key) for key in (self._replied[one] for one in prompts)]
+        )
+
+    def _own(self, key: str) -> str:
+        return digest_of("unread", self._run_id, key)
 
     def _store(self, pairs: Sequence[tuple[str, Rollout]]) -> tuple[dict[str, Rollout], dict[str, Rollout]]:
         failed = {key: rollout for key, rollout in pairs if rollout.score is None}

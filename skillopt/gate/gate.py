@@ -24,7 +24,7 @@ from skillopt.gate.comparison import (
 from skillopt.gate.error_budget import ErrorSpent, GainTest, TestChoice
 from skillopt.gate.grades import Against, Grade, Grading, Prior, estimate_grading, grade_words
 from skillopt.gate.here import HERE_ROUNDS, HereTest
-from skillopt.gate.judge_noise import EXPLAINED, is_explained
+from skillopt.gate.judge_noise import EXPLAINED, is_explained, is_tossed
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import GateRule, Metric, Settings
@@ -188,14 +188,13 @@ class Gate:
         What earlier comparisons measured counts for the estimate, not for that proof. `graded` has the comparison.
 
         With two folds, `crossed` maps tasks that taught a part of the candidate to the part that they did not teach.
-        The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse.
+        The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse. The
+        gain told is the whole candidate's own, its probability the smaller one of both measurements.
         """
         sides, spent = (incumbent, candidate), self.error_spent
         grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {})
         pairs = self.measured(incumbent, candidate)
-        both = Pairs([*unseen.before, *pairs.before], [*unseen.after, *pairs.after])
-        # What the parts gain on new tasks is less than the whole, and what the whole gains here is more.
-        grading = self._graded(both if crossed else pairs, grade, prior or Prior(), unseen if crossed else None)
+        grading = self._graded(pairs, grade, prior or Prior(), unseen if crossed else None)
         self.graded = None
         if pairs.before:
             verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
@@ -259,6 +258,7 @@ class Gate:
             task_gains(some.before, some.after, self._settings.metric).values()
             for some in (pairs, unseen if unseen and unseen.before else pairs)
         )
+        grade = Grade.CANNOT_TELL if grade is Grade.UNPROVEN and is_tossed(pairs.rollouts) else grade
         return estimate_grading(grade, gains, prior, unseen=apart, partial=self._choice.partial)
 
     def _step_by_step(self, place: str, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:

@@ -33,29 +33,33 @@ _NULL_GAINS: Final = (0.1, 0.2, 0.3)
 _NULL_WEIGHTS: Final = {10: (0.65, 0.30, 0.10, 0.03), 30: (0.65, 0.30, 0.08, 0.02), math.inf: (0.75, 0.30, 0.05, 0.02)}
 """Weight of "no effect" with fewer `val` tasks than so many, by gain on `train`: below each limit, and above all."""
 
-_WORSE_BELOW: Final = 0.2
 _OFFERED_FROM: Final = 0.5
-"""Probability below which a draft is called worse, and from which it is offered."""
+"""Probability from which a draft is offered, and below which one that did worse is called worse."""
+
+_REQUESTED_FROM: Final = 0.8
+"""Probability from which a draft gets a pull request: of drafts left after a version, 26 of 65 others were worse."""
 
 
 class Grade(StrEnum):
     """What was shown of a draft against the version that training started from.
 
     `proven` is for new tasks like these, `proven here` for these very tasks, `unproven` comes with a probability that
-    it is better, `worse` is said where that is below .2.
+    it is better, `worse` did worse itself and is no more likely better than not, `cannot tell` was judged by chance.
     """
 
     PROVEN = "proven"
     PROVEN_HERE = "proven here"
     UNPROVEN = "unproven"
     WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
 
 
 GRADE_MEANINGS: Final = {
     Grade.PROVEN: "better on new tasks like these",
     Grade.PROVEN_HERE: "better on these very tasks, which says less about new ones",
     Grade.UNPROVEN: "not shown to be better; how likely it is stands beside it",
-    Grade.WORSE: "less than 20% likely to be better",
+    Grade.WORSE: "it did worse, and is not likely to be better",
+    Grade.CANNOT_TELL: "neither shown to be better nor to be worse",
 }
 
 
@@ -92,7 +96,12 @@ class Grading:
         """Whether a draft of this grade is offered to people: it is proven, or as likely better as not."""
         if self.grade is Grade.UNPROVEN:
             return self.probability is not None and self.probability >= _OFFERED_FROM
-        return self.grade is not Grade.WORSE
+        return self.grade not in (Grade.WORSE, Grade.CANNOT_TELL)
+
+    @property
+    def requested(self) -> bool:
+        """Whether a night opens a pull request for a draft of this grade."""
+        return self.offered and (self.grade is not Grade.UNPROVEN or (self.probability or 0.0) >= _REQUESTED_FROM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +151,13 @@ def estimate_grading(
     partial: bool = True,
     against: Against = Against.BEFORE,
 ) -> Grading:
-    """Put figures to a grade by the gains of tasks, shrunk towards the prior; a likely loss is `worse`.
+    """Put figures to a grade by the gains of tasks, shrunk towards the prior; a likely loss that was seen is `worse`.
 
-    With folds `unseen` has the gains on tasks that taught nothing of what ran there: they alone speak against 0.
+    With folds `unseen` has the gains of the parts on tasks that did not teach them: they may speak for 0, not against.
     """
-    belief = _update(gains, unseen or gains, prior)
-    likely = belief.better if gains else None
-    if grade is Grade.UNPROVEN and likely is not None and likely < _WORSE_BELOW:
+    belief = min((_update(gains, told, prior) for told in (gains, unseen or gains)), key=lambda one: one.better)
+    likely = belief.better if gains and grade is not Grade.CANNOT_TELL else None
+    if grade is Grade.UNPROVEN and likely is not None and likely < _OFFERED_FROM and fmean(gains) < 0:
         grade = Grade.WORSE
     changed = sum(one != 0 if partial else abs(one) >= 0.5 for one in gains)  # noqa: PLR2004 - half of its runs
     gain, low, high = (1.0 - belief.null) * belief.gain, belief.quantile(0.05), belief.quantile(0.95)
@@ -198,6 +207,9 @@ def grade_words(grading: Grading | None) -> str:
     """Return a grade with gain, 90% interval, probability and number of tasks; None is a draft that was not graded."""
     if grading is None:
         return _UNGRADED
+    if grading.grade is Grade.CANNOT_TELL:
+        judge = "the judge agrees with itself hardly more often than a coin"
+        return f"{grading.grade}: {judge}, on {count_noun(grading.tasks, 'task')}"
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability

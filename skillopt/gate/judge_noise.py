@@ -19,6 +19,9 @@ EXPLAINED: Final = "the judge's own noise explains as much"
 _ERROR: Final = 0.1
 """Probability with which noise alone may be taken for a gain."""
 
+_TOSSED: Final = 0.6
+"""Share of criteria below which a judge agrees with itself hardly more often than a coin, which does on half."""
+
 _NO_MARK: Final = "-"
 
 
@@ -69,7 +72,16 @@ def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:
     A judge that gives one text the same arbitrary verdict each time agrees with itself, and repeats of one pair of
     texts show its verdict again and again. Over tasks noise of either kind is as often for one side as for the other.
     """
-    return bool(gains and _judgements(rollouts)) and flip_p_value(tuple(gains)) > _ERROR
+    rollouts = tuple(rollouts)
+    return bool(gains and _judgements(rollouts)) and (is_tossed(rollouts) or flip_p_value(tuple(gains)) > _ERROR)
+
+
+def is_tossed(rollouts: Iterable[Rollout]) -> bool:
+    """Return whether most results were judged, and by a judge that agrees with itself about as often as a coin."""
+    rollouts = tuple(rollouts)
+    found = judge_agreement(rollouts)
+    scored = sum(rollout.score is not None for rollout in rollouts)
+    return found is not None and found.share < _TOSSED and 2 * found.results >= scored
 
 
 def share_interval(share: float, size: int) -> tuple[float, float]:

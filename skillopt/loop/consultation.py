@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 
 from skillopt.errors import FailureKind, ProviderError, ReplyError
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.course import Course, ask
+from skillopt.loop.course import Course, ReplyRead, ask
 from skillopt.loop.events import Event, LinesReviewed
 from skillopt.prompts import fill
 from skillopt.prompts.reviewing import REVIEW_SCHEMA, FlaggedLine, ask_reviews, read_reviews
@@ -122,16 +122,24 @@ def _read(stage: Stage, prompt: str, reply: Reply | ProviderError, read: Callabl
     """Read a reply, or the one that a repair gives."""
     if isinstance(reply, ProviderError):
         return ReplyError(f"the prompt got no answer: {_words(reply)}")
-    try:
-        return read(reply.text)
-    except ReplyError as error:
-        (again,) = yield from _replies(stage, [ask_repair(prompt, reply.text, str(error))])
+    found = yield from _try_to_read(prompt, reply.text, read)
+    if not isinstance(found, ReplyError):
+        return found
+    repair = ask_repair(prompt, reply.text, str(found))
+    (again,) = yield from _replies(stage, [repair])
     if isinstance(again, ProviderError):
         return ReplyError(f"the reply could not be read, and its repair got no answer: {_words(again)}")
+    return (yield from _try_to_read(repair, again.text, read))
+
+
+def _try_to_read(prompt: str, text: str, read: Callable[[str], R]) -> Course[R | ReplyError]:
+    """Read a reply, and note whether that was possible."""
     try:
-        return read(again.text)
+        found: R | ReplyError = read(text)
     except ReplyError as error:
-        return error
+        found = error
+    yield ReplyRead(prompt, text if isinstance(found, ReplyError) else None)
+    return found
 
 
 def _words(error: ProviderError) -> str:

@@ -34,9 +34,21 @@ class Prompts:
     schema: str
 
 
-Course: TypeAlias = Generator["Event | Runs | Prompts", Any, T]
+@dataclass(frozen=True, slots=True)
+class ReplyRead:
+    """A course has read the reply to a prompt; `unread` is the text of one that it could not read."""
+
+    prompt: str
+    unread: str | None = None
+
+
+Course: TypeAlias = Generator["Event | Runs | Prompts | ReplyRead", Any, T]
 _Waits: TypeAlias = "dict[Course[None], Runs | Prompts]"
 """What each course under way waits for."""
+
+
+def _no_note(read: ReplyRead) -> None:
+    pass
 
 
 def _no_runs(wanted: Sequence[tuple[Skill, Task]]) -> Sequence[Rollout | None]:
@@ -45,10 +57,14 @@ def _no_runs(wanted: Sequence[tuple[Skill, Task]]) -> Sequence[Rollout | None]:
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """What answers courses: the optimizer model by prompts and schema, and rollouts, None for one without a score."""
+    """What answers courses: the optimizer model by prompts and schema, and rollouts, None for one without a score.
+
+    It is told of each reply whether it could be read.
+    """
 
     replies: Callable[[Sequence[str], str], Sequence[Reply]]
     measure: Callable[[Sequence[tuple[Skill, Task]]], Sequence[Rollout | None]] = _no_runs
+    note: Callable[[ReplyRead], None] = _no_note
 
 
 def measure(wanted: Sequence[tuple[Skill, Task]]) -> Course[Sequence[Rollout | None]]:
@@ -71,24 +87,32 @@ def go(courses: Sequence[Course[None]], answerer: Answerer) -> Iterator[Event]:
     waits: _Waits = {}
     reached: list[BudgetReached] = []
     for course in courses:
-        yield from _advance(course, partial(next, course), waits, reached)
+        yield from _advance(partial(next, course), course, (waits, reached), answerer)
     while waits:
         asking = [course for course, item in waits.items() if isinstance(item, Prompts)] or list(waits)
         for course, answer in zip(asking, _answers(answerer, [waits[course] for course in asking]), strict=True):
             failed = isinstance(answer, Exception)
-            yield from _advance(course, partial(course.throw if failed else course.send, answer), waits, reached)
+            go_on = partial(course.throw if failed else course.send, answer)
+            yield from _advance(go_on, course, (waits, reached), answerer)
     if reached:
         raise reached[0]
 
 
 def _advance(
-    course: Course[None], go_on: Callable[[], Event | Runs | Prompts], waits: _Waits, reached: list[BudgetReached]
+    go_on: Callable[[], Event | Runs | Prompts | ReplyRead],
+    course: Course[None],
+    state: tuple[_Waits, list[BudgetReached]],
+    answerer: Answerer,
 ) -> Iterator[Event]:
     """Go on with a course to the next thing to wait for, or to its end."""
+    waits, reached = state
     try:
         item = go_on()
         while not isinstance(item, Runs | Prompts):
-            yield item
+            if isinstance(item, ReplyRead):
+                answerer.note(item)
+            else:
+                yield item
             item = next(course)
         waits[course] = item
     except StopIteration:

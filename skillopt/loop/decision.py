@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from skillopt.errors import InvalidMeasurementError
+from skillopt.errors import InvalidMeasurementError, OneTextLostError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
 from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
@@ -80,7 +80,7 @@ def run_gate(
     try:
         verdict = _compare(run, step, candidate)
     except InvalidMeasurementError as error:
-        if not run.rollouts.alive:
+        if isinstance(error, OneTextLostError) or not run.rollouts.alive:
             raise
         yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
         return
@@ -200,7 +200,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     try:
         grading = _grade(run)
     except InvalidMeasurementError as error:
-        if not run.rollouts.alive:
+        if isinstance(error, OneTextLostError) or not run.rollouts.alive:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return

@@ -7,10 +7,11 @@ from skillopt.errors import EditConflictError, EditError
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import PeoplesRefusal, refused_by_people
 from skillopt.safety.leaks import LEAK_REASON, ProtectedText, find_leaks
-from skillopt.safety.lint import lint_change
+from skillopt.safety.lint import find_piped_command, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
+from skillopt.skills.trained_files import is_script
 
 _LONGEST_EDIT: Final = 20_000
 """Characters of any part of an edit, the size of a whole skill of average length."""
@@ -21,7 +22,15 @@ Refusal = tuple[Edit, str]
 
 def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[LintClass]) -> str:
     """Return why a change may not be made, in one line; empty when it may."""
-    return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
+    found = [finding.message for finding in lint_change(before.text, after.text, frozenset(allow))]
+    if LintClass.NETWORK_COMMAND not in allow:  # a person may look at others; this one is not even run in rollouts
+        known = set(before.text.splitlines())
+        told = (part.text.splitlines() for part in after.parts if not is_script(part.path))
+        new = (line for lines in told for line in lines if line not in known)
+        found += [
+            f"it adds a command whose input is run unread: {one[:120]!r}" for one in map(find_piped_command, new) if one
+        ]
+    return "; ".join(found)
 
 
 def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument) -> str:

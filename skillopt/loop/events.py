@@ -6,9 +6,9 @@ Events carry no clock and no fact of the machine, so a rerun gives the same ones
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Outcome, Tally, Verdict
@@ -384,13 +384,17 @@ class ReleaseCheckWithheld(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The run is over: why, versions accepted, what was asked of target and optimizer model; `capped` by a cap."""
+    """The run is over: why, versions accepted, what was asked of target and optimizer model; `capped` by a cap.
+
+    Of `unread`, digests of prompts, the replies could not be read: they are no results for another run.
+    """
 
     reason: str
     accepted: int
     rollouts: int
     calls: int
     capped: bool = False
+    unread: Annotated[tuple[str, ...], Field(exclude_if=lambda found: not found)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,18 +33,21 @@ _IN_THE_WAY: Final = "beside the lines of the other fold tasks fail that pass wi
 
 def merge_folds(run: TrainingRun) -> Iterator[Event]:
     """Merge the drafts of both folds to the one text that is graded, as far as the caps allow."""
-    told, start = set(run.doubles), run.draft.incumbent.digest
+    told, start, ran = set(run.doubles), run.draft.incumbent.digest, None
     try:
         crossed = _run_ahead(run, {name: skill for name, skill in parts_of_folds(run).items() if skill.digest != start})
         _find_doubles(run, crossed)
         yield from run.draft_changed()
         for _ in range(_MOST_REPAIRS):
             whole = _run_ahead(run, {task.id: run.draft.skill for task in run.val})
+            ran = dict(run.doubles)
             if not _repair(run, crossed, whole):
                 break
             yield from run.draft_changed()
         _run_ahead(run, {task.id: run.draft.skill for task in run.val})
     except BudgetReached:
+        if ran is not None:  # what is handed over is the last text that ran as a whole
+            run.doubles = ran
         yield from run.draft_changed()
     yield from (EditRefused(run.step, line.edit, why) for line, why in run.doubles.items() if line not in told)
 

@@ -5,7 +5,7 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from skillopt.errors import SuiteError
+from skillopt.errors import SuiteError, UnreadRepliesError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course, go
@@ -72,6 +72,8 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
         reason, capped = str(reached), True
+    if run.unread and not run.read:
+        raise UnreadRepliesError(run.unread)
     left = list(name_failing_tasks(run)) if settings.patch_tests else []
     if left and not capped:
         reason = f"no further edit helped; {left[0]}"
@@ -82,7 +84,8 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
     yield from left
     asked = run.runner.rollouts_asked
     yield from check_newest(run, released, runner)
-    yield RunEnded(reason, run.versions, asked + run.test_rollouts, run.runner.calls_asked, capped)
+    rollouts, calls = asked + run.test_rollouts, run.runner.calls_asked
+    yield RunEnded(reason, run.versions, rollouts, calls, capped=capped, unread=tuple(run.unread))
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:

@@ -5,12 +5,11 @@ from collections.abc import Generator, Iterator, Sequence
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Pairs, check_coverage, tally
 from skillopt.loop.consultation import Stage, consult
-from skillopt.loop.course import Answerer, finish
+from skillopt.loop.course import finish
 from skillopt.loop.decision import run_gate
 from skillopt.loop.draft import Line, scheduled_edits
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import EditRefused, Event, MemoryUpdated, StepFailed, StepStarted, TrainMeasured
-from skillopt.loop.memory import Memory
 from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts import stages
@@ -49,9 +48,9 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
     """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
     settings, incumbent = run.settings, run.draft.incumbent
     try:
-        run.memory.notes = _write_notes(run.runner, run.memory, comparison)
+        run.memory.notes = _write_notes(run, comparison)
         yield MemoryUpdated(epoch, run.memory.notes)
-        guided = _propose_guidance(run.runner, incumbent.document, comparison)
+        guided = _propose_guidance(run, comparison)
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))
         return None
@@ -63,21 +62,23 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
     return None if guided.text == incumbent.document.text else incumbent.with_document(guided)
 
 
-def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
+def _propose_guidance(run: TrainingRun, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
+    document = run.draft.incumbent.document
     stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
     asking = consult(stage, stages.ask_slow_update(document, comparison), stages.read_slow_update)
-    guidance = finish(asking, Answerer(runner.replies))
+    guidance = finish(asking, run.answers)
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
 
 
-def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
+def _write_notes(run: TrainingRun, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
+    memory = run.memory
     prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
     asking = consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
-    return finish(asking, Answerer(runner.replies))
+    return finish(asking, run.answers)
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

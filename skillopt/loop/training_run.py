@@ -9,7 +9,7 @@ from typing import Final
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
-from skillopt.loop.course import Answerer
+from skillopt.loop.course import Answerer, ReplyRead
 from skillopt.loop.draft import Draft, Line, Repeated
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
@@ -25,7 +25,7 @@ from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite, Task, digest_of
 
 _LONGEST_REASON: Final = 200
 
@@ -109,7 +109,10 @@ class TrainingRun:
         self.runner = CappedRunner(runner, settings, self.plan.test, kept)
         self.gate = Gate(self.val, settings, self.runner, looked=spent)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
-        self.answers = Answerer(self.runner.replies, self.rollouts.measure)
+        self.read = 0
+        self.unread: dict[str, str] = {}
+        """Replies that could be read, and by the digest of their prompt those that could not."""
+        self.answers = Answerer(self.runner.replies, self.rollouts.measure, self._note)
         self.policy = self._policy("learning", self.tasks, MOST_TRIES)
         folds = [
             self._policy(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
@@ -135,6 +138,12 @@ class TrainingRun:
     def _policy(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Policy:
         evidence = TrainEvidence(self.start, tasks, self.random(stream, 0), self._refused)
         return Policy(evidence, self.settings.metric, most_tries)
+
+    def _note(self, reply: ReplyRead) -> None:
+        if reply.unread is None:
+            self.read += 1
+        else:
+            self.unread[digest_of(reply.prompt)] = reply.unread
 
     @property
     def draft(self) -> Draft:

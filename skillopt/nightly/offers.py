@@ -166,7 +166,7 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
         unfit = unfit or _NO_RECORD
     elif not draft.trailer(DROPPED_BY):
         grading = read_grading(draft.trailers)
-        unfit = unfit or ("" if grading and grading.offered else grade_words(grading))
+        unfit = unfit or ("" if grading and grading.requested else grade_words(grading))
     moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
     return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark)
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs, tally, task_gains
+from skillopt.gate.comparison import (
+    Outcome,
+    Pairs,
+    Verdict,
+    check_both_ran,
+    check_coverage,
+    compare_pairs,
+    tally,
+    task_gains,
+)
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.here import MOST_REPEATS, can_show_harm, measure_harm
@@ -153,6 +162,7 @@ class ChangeGate:
         pairs = self._run(tasks, repeat)
         for rollouts in (pairs.before, pairs.after):
             check_coverage("test", rollouts, self._settings.coverage)
+        check_both_ran("test", pairs)  # which names the texts as they are, and not exchanged
         better = self._demand.required is Required.BETTER
         sides = pairs if better else Pairs(pairs.after, pairs.before)
         verdict = compare_pairs(sides, self._settings, GateRule.PAIRED, "test")

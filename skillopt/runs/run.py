@@ -56,8 +56,6 @@ _RUN: Final = "Skillopt-Run"
 _ELSEWHERE: Final = "further harness"
 
 _MOST_REFUSALS: Final = 200
-_LEAST_LEFTOVER: Final = 0.8
-"""Probability from which a draft left over after a version is published: 26 of 65 others were worse in simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +186,7 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     draft = newest_draft(event for _, event in events)
     grading = draft.grading if isinstance(draft, DraftGraded) else None
-    accepted = any(isinstance(event, VersionAccepted) for _, event in events)
-    unfit = _unfit_reason(grading, accepted=accepted)
+    unfit = f"it is {grade_words(grading)}" if grading is not None and grading.grade is Grade.WORSE else ""
     try:
         before = branch.read()
         is_own = before is not None and before.trailer(_RUN) == record.id
@@ -218,14 +215,6 @@ def read_refusals(repository: Repository, skill: str, base: str) -> tuple[People
     """List the edits of a skill that people had refused by a commit, oldest first."""
     found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
     return tuple(PeoplesRefusal(one.edit, one.word.reason, one.word.by, one.word.pull_request) for one in found)
-
-
-def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
-    if grading is not None and grading.grade is Grade.WORSE:
-        return f"it is {grade_words(grading)}"
-    if grading is not None and accepted and (grading.probability or 0.0) < _LEAST_LEFTOVER:
-        return f"left over after a version, and less than {_LEAST_LEFTOVER:.0%} likely better ({grade_words(grading)})"
-    return ""
 
 
 def open_draft(root: Path, repository: Repository, target: Target) -> DraftBranch:
@@ -446,7 +435,9 @@ def read_grading(trailers: _Trailers) -> Grading | None:
     try:
         return Grading(
             grade=grade,
-            probability=float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
+            probability=float(found["Probability"])
+            if found["Tasks-Judged"] != "0" and grade is not Grade.CANNOT_TELL
+            else None,
             gain=float(found["Expected-Gain"]),
             low=float(interval[1]),
             high=float(interval[2]),

@@ -3,7 +3,8 @@
 Invariants:
 1. What a `store_` or `append_` call was given is on disk when the call returns (WAL, synchronous FULL).
 2. A rollout that failed is not stored among the paid calls, so it is tried again.
-3. The first record of a call or an event stays; recording it again gives the first.
+3. The first record of a call or an event stays; recording it again gives the first. Replies that could not be read
+   leave their key, and so do the events of a run that got no other.
 """
 
 import json
@@ -187,6 +188,10 @@ class Ledger:
             rows.append((*row, row_digest(row), packed))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
+    def rename_replies(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Keep replies that are no results under new keys, (new, old); what they cost still counts."""
+        self._write("UPDATE OR IGNORE calls SET key = ? WHERE key = ?", pairs)
+
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
         """Return the recorded failures among some keys: failed rollouts that a run went on without."""
         return self._payloads("SELECT key, payload FROM failures WHERE run = ? AND key IN", keys, Rollout, run)
@@ -262,6 +267,10 @@ class Ledger:
             )
             raise LedgerError(message)
         return str(at)
+
+    def forget_events(self, run: str) -> None:
+        """Remove the events of a run that came to nothing and is to begin anew."""
+        self._write("DELETE FROM events WHERE run = ?", [(run,)])
 
     def events(self, run: str) -> list[EventRow]:
         """List the events of a run in order."""

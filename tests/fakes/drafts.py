@@ -36,7 +36,7 @@ class ScriptedRun(RunObserver):
         self.said.append(text)
 
 
-def grading(grade: Grade = Grade.UNPROVEN, probability: float = 0.91) -> Grading:
+def grading(grade: Grade = Grade.UNPROVEN, probability: float | None = 0.91) -> Grading:
     return Grading(grade, probability, 0.18, -0.06, 0.36, 12, 4, "4 of 12 tasks changed, 3 for the better")
 
 
@@ -45,7 +45,7 @@ def changed(*rules: str, step: int = 1) -> DraftChanged:
     return DraftChanged(step, _text(rules), _changes(rules))
 
 
-def graded(*rules: str, grade: Grade = Grade.UNPROVEN, probability: float = 0.91) -> DraftGraded:
+def graded(*rules: str, grade: Grade = Grade.UNPROVEN, probability: float | None = 0.91) -> DraftGraded:
     return DraftGraded(_text(rules), _changes(rules), grading(grade, probability), "digest", 40)
 
 

@@ -26,7 +26,7 @@ from skillopt import (
     load_suite,
     optimize,
 )
-from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError
+from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UnreadRepliesError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.results import OptimizeResult
 from skillopt.gate.comparison import Outcome
@@ -157,6 +157,33 @@ def test_an_interrupted_run_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Pat
     assert result.resumed
     assert not rest.requests
     assert result.events == train().events
+
+
+def test_replies_of_which_none_can_be_read_are_no_results_and_the_same_call_asks_a_mended_model(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for _ in range(2):
+        prose = ScriptedModel(lambda _: "Sure, here is what I think.")
+        with pytest.raises(UnreadRepliesError, match="Sure, here"):
+            train(model=prose, store=store)
+        assert prose.prompts
+    mended = train(model=ScriptedModel(teach), store=store)
+    assert mended.versions
+    assert mended.paid_calls > 0
+
+
+def test_a_reply_that_cannot_be_read_is_replayed_by_its_own_run_and_asked_for_again_by_another(tmp_path: Path) -> None:
+    prompts: list[str] = []
+
+    def stumble(prompt: str) -> str:
+        prompts.append(prompt)
+        return "Sure." if len(prompts) == 1 else teach(prompt)
+
+    first = train(model=ScriptedModel(stumble), store=tmp_path)
+    again, other = ScriptedModel(teach), ScriptedModel(teach)
+    assert train(model=again, store=tmp_path).events == first.events
+    train(model=other, store=tmp_path, max_rollouts=900)
+    assert again.prompts == []
+    assert prompts[0] in other.prompts
 
 
 def test_a_cap_in_dollars_holds_and_the_result_says_so() -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, noise_floor, tally
+from skillopt.errors import OneTextLostError
+from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare, compare_pairs, least_gain, noise_floor, tally
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule, Metric
+from skillopt.settings import GateRule, Metric, make_settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import scored
 
@@ -53,6 +54,24 @@ def test_a_gain_that_may_be_noise_is_inconclusive_when_paired_and_accepted_when_
     before, after = [0.0] * 10, [1.0, *[0.0] * 9]
     assert judge(list(before), list(after)).outcome is Outcome.INCONCLUSIVE
     assert judge(list(before), list(after), GateRule.STRICT).outcome is Outcome.ACCEPT
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(("tasks", "lost"), [(4, 2), (12, 6), (60, 6)])
+def test_tasks_that_one_text_alone_lost_make_a_comparison_invalid_and_the_text_is_named(
+    tasks: int, lost: int, place: int
+) -> None:
+    sides = [measured([1.0] * tasks), measured([1.0] * tasks)]
+    sides[place] = measured([*[None] * lost, *[1.0] * (tasks - lost)])
+    name = ("old", "new")[place]
+    with pytest.raises(OneTextLostError, match=rf"here: {lost} of {tasks} .* {name} text, 0 with .*scripted failure"):
+        compare_pairs(Pairs(*sides), make_settings(), GateRule.STRICT, "here")
+
+
+def test_tasks_that_both_texts_lost_are_missing_and_no_more() -> None:
+    half: list[float | None] = [None] * 3
+    before, after = measured([*half, *half, *[1.0] * 6]), measured([*half, *[1.0] * 3, *half, *[1.0] * 3])
+    assert compare_pairs(Pairs(before, after), make_settings(), GateRule.STRICT, "here").missing == 9
 
 
 def test_what_was_not_measured_is_left_out_and_too_much_of_it_is_invalid() -> None:

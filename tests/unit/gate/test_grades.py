@@ -21,7 +21,7 @@ def test_the_estimate_lies_between_no_effect_prior_and_data_and_inside_its_inter
     assert -1 <= found.low <= found.high <= 1
     assert found.probability is not None
     assert 0 <= found.probability <= 1
-    assert (found.grade is Grade.WORSE) is (found.probability < 0.2)
+    assert (found.grade is Grade.WORSE) is (found.probability < 0.5 and mean < 0)
     assert found.offered is (found.probability >= 0.5)
 
 
@@ -44,6 +44,23 @@ def test_only_tasks_that_taught_nothing_speak_against_no_effect() -> None:
     assert memorised is not None
     assert sure > 0.95
     assert memorised < 0.5
+
+
+@pytest.mark.parametrize(("tasks", "passed"), [(8, 1), (12, 2), (20, 3)])
+@pytest.mark.parametrize("learned", [0.0, 0.4, 0.85])
+def test_a_merged_text_that_lost_all_that_passed_is_worse_however_much_its_parts_mend(
+    tasks: int, passed: int, learned: float
+) -> None:
+    whole, parts = [-1.0] * passed + [0.0] * (tasks - passed), [0.0] * passed + [1.0] * (tasks - passed)
+    prior = prior_from_training(learned, tasks, tasks)
+    found = estimate_grading(Grade.UNPROVEN, whole, prior, unseen=parts)
+    assert (found.grade, found.offered) == (Grade.WORSE, False)
+
+
+def test_a_night_opens_a_pull_request_only_for_a_draft_that_is_much_likelier_better_than_not() -> None:
+    likely, sure = (graded([0.2] * size, 0.0, 0.25, 0.3) for size in (6, 40))
+    assert (likely.offered, likely.requested) == (True, False)
+    assert (sure.offered, sure.requested) == (True, True)
 
 
 def test_a_gain_on_train_is_expected_to_carry_over_and_makes_no_effect_less_likely() -> None:

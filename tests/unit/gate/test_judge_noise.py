@@ -2,11 +2,18 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skillopt.gate.comparison import Outcome, compare
-from skillopt.gate.judge_noise import is_explained, judge_agreement
+from skillopt.gate.gate import Gate
+from skillopt.gate.grades import Grade
+from skillopt.gate.judge_noise import is_explained, is_tossed, judge_agreement
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Rollout, Score, Status, Trajectory
-from skillopt.settings import GateRule, Metric
+from skillopt.settings import GateRule, Metric, make_settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedRunner
 
 
 def judged(task: int, first: str, second: str, *, skill: str = "a", addressed: str = "") -> Rollout:
@@ -51,6 +58,31 @@ def test_a_gain_that_each_task_counted_once_does_not_show_is_explained_by_the_ju
     before, after = side("a", [("n", "n")] * 3 + [("y", "y")] * 9), side("b", [("y", "y")] * 12)
     assert is_explained([1.0] * 3 + [0.0] * 9, (*before, *after))
     assert not is_explained([1.0] * 4 + [0.0] * 8, (*before, *after))
+
+
+def test_a_judge_that_agrees_with_itself_about_as_often_as_a_coin_shows_nothing_and_a_grade_cannot_tell() -> None:
+    draw = random.Random(2)
+    names = [f"t{number}" for number in range(12)]
+
+    def toss(request: RolloutRequest) -> Rollout:
+        after = request.skill is not None and request.skill.name == "after"
+        first = "".join(draw.choice("yn") for _ in range(3)) if not after else "yyy"
+        second = "".join(draw.choice("yn") for _ in range(3))
+        return judged(names.index(request.task.id), first, second, skill=request.digest)
+
+    tasks = [Task(name, name, VerifierSpec("rubric")) for name in names]
+    before, after = (Skill(name, SkillDocument(name)) for name in ("before", "after"))
+    runner = ScriptedRunner(lambda request: replace(toss(request), task_id=request.task.id), str)
+    gate = Gate(tasks, make_settings(), runner)
+    found = gate.grade("here", before, after, rounds=2)
+    assert is_tossed(gate.measured(before, after).rollouts)
+    assert (found.grade, found.probability, found.offered) == (Grade.CANNOT_TELL, None, False)
+
+
+def test_a_few_judged_results_among_others_are_no_reason_to_tell_nothing() -> None:
+    plain = [Rollout(str(task), "a", 0, Trajectory(), Status.OK, Score(0.0, passed=False)) for task in range(3)]
+    assert is_tossed([judged(9, "yn", "ny")])
+    assert not is_tossed([*plain, judged(9, "yn", "ny")])
 
 
 def test_a_partial_gain_that_few_tasks_carry_is_inconclusive_where_a_model_judges() -> None:

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import chain, count, repeat
 
 import pytest
 
-from skillopt.errors import InvalidMeasurementError, SuiteError
+from skillopt.errors import InvalidMeasurementError, SuiteError, UnreadRepliesError
 from skillopt.loop.events import DraftGraded, Event, RunEnded, TasksSetAside, VersionAccepted
 from skillopt.loop.optimizer import train
 from skillopt.settings import make_settings
@@ -77,8 +77,6 @@ def test_verifiers_that_all_are_broken_are_an_invalid_measurement_with_their_rea
     "edit",
     [
         {"op": "delete", "anchor": "# Words\n\n## Rules\n\n- keep"},
-        {"op": "rewrite", "section": "Rules", "content": ""},
-        {"op": "replace", "anchor": "# Words\n\n## Rules\n\n- keep", "content": ""},
         {"op": "delete", "anchor": "- keep"},
     ],
 )
@@ -96,12 +94,33 @@ def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[st
         (reply_with(add("useless", "train-0", "train-1")), 13),
         (reply_with(), 3),
         (reply_with(Edit("long", Op.REWRITE, section="Rules", content="- word\n" * 2_000, tasks=("train-0",))), 6),
-        ("What they lack is a rule about words.", 18),
     ],
-    ids=["repeats one edit", "returns an empty list", "rewrites everything at length", "writes prose"],
+    ids=["repeats one edit", "returns an empty list", "rewrites everything at length"],
 )
 def test_a_proposer_that_brings_nothing_is_not_asked_for_ever(reply: str, calls: int) -> None:
     events, last, runner = ended([("alpha",)], lambda _: reply)
     assert not accepted(events)
     assert last.reason.startswith("no further edit helped; 12 of 12 tasks still fail: ")
     assert last.calls == len(runner.prompts) <= calls
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "What they lack is a rule about words.",
+        json.dumps({"edits": [{"op": "rewrite", "section": "Rules", "content": "", "tasks": ["train-0"]}]}),
+    ],
+    ids=["prose", "edits without text"],
+)
+def test_a_proposer_of_which_no_reply_can_be_read_is_an_error_with_the_count_and_its_words(reply: str) -> None:
+    with pytest.raises(UnreadRepliesError, match=r"\((\d+) of \1\)") as raised:
+        ended([("alpha",)], lambda _: reply)
+    assert reply[:40] in str(raised.value)
+    assert len(raised.value.prompts) <= 18
+
+
+def test_one_reply_that_can_be_read_is_enough_for_a_run_to_end_as_ever() -> None:
+    replies = chain([reply_with()], repeat("prose"))
+    _, last, _ = ended([("alpha",)], lambda _: next(replies))
+    assert last.reason.startswith("no further edit helped; ")
+    assert last.unread

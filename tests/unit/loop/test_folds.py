@@ -28,12 +28,12 @@ TASKS = [task for _, task in PLACE.suite((0, 4, 0)).splits]
 FOLDS = (TASKS[:2], TASKS[2:])
 
 
-def folded(world: World) -> TrainingRun:
+def folded(world: World, **settings: object) -> TrainingRun:
     """Return a run with the tasks of a world in two folds, after its baseline."""
     tasks = [task for _, task in world.suite((0, len(world.needs), 0)).splits]
     half = len(tasks) // 2
     suite = Suite("words", tuple((Split.VAL, task) for task in tasks), folds=((*tasks[:half],), (*tasks[half:],)))
-    run = TrainingRun(SKILL, suite, make_settings(), world.runner(str))
+    run = TrainingRun(SKILL, suite, make_settings(("test", settings)), world.runner(str))
     list(measure_baseline(run))
     return run
 
@@ -72,16 +72,33 @@ def test_a_line_that_the_other_fold_replaced_by_luck_comes_back() -> None:
     assert run.doubles == {}
 
 
-def test_a_line_that_stands_in_the_way_of_the_other_fold_is_located_and_left_out() -> None:
+def in_the_way(**settings: object) -> tuple[TrainingRun, World]:
+    """Return a run in which a line of one fold keeps three tasks of the other from passing."""
     needs = {f"val-{at}": ("alpha",) for at in range(4)} | {"val-4": ("poison",)}
     needs |= {f"val-{at}": ("beta",) for at in range(5, 8)}
-    run = folded(World(needs, clashing=frozenset({"alpha", "poison"})))
+    world = World(needs, clashing=frozenset({"alpha", "poison"}))
+    run = folded(world, **settings)
     learn(run, {"alpha": ("val-0", "val-1", "val-2")}, {"poison": ("val-4",), "beta": ("val-5", "val-6")})
     for policy in run.policies:
         list(go([_seen(policy.evidence)], run.answers))
+    return run, world
+
+
+def test_a_line_that_stands_in_the_way_of_the_other_fold_is_located_and_left_out() -> None:
+    run, _ = in_the_way()
     refused = [event.edit.id for event in merge_folds(run) if isinstance(event, EditRefused)]
     assert refused == ["poison"]
     assert words_of(run.draft.skill) == {"keep", "alpha", "beta"}
+
+
+def test_where_the_cap_leaves_no_run_of_a_repaired_text_the_one_before_it_that_ran_whole_is_handed_over() -> None:
+    free, world = in_the_way()
+    list(merge_folds(free))
+    before = next(at for at, request in enumerate(world.requests) if request.skill == free.draft.skill)
+    run, _ = in_the_way(max_rollouts=before)
+    run.runner.release()
+    list(merge_folds(run))
+    assert words_of(run.draft.skill) == {"keep", "alpha", "poison", "beta"}
 
 
 def _seen(evidence: TrainEvidence) -> Course[None]:
