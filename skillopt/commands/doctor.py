@@ -223,7 +223,7 @@ def _suite(project: Project, name: str) -> _Check:
         return _Check(f"suite {name}", ok=False, found=prospect.words)
     sizes = ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split))
     found = prospect.words if suite.folds else f"{sizes}. {prospect.words}"
-    skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
+    skipped = f"{count_noun(suite.skipped, 'item')} of its files left out: `skillopt suite show {name}` says why"
     return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
 
 

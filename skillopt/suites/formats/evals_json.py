@@ -150,6 +150,12 @@ class _Reader:
             if should_trigger is None:
                 self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
             return
+        changes = next((key for key in _KEYS["changes"] if keys.get(key)), "")
+        if changes or not isinstance(keys.get("context") or "", str):
+            raise SuiteError(
+                f"expected a task that its prompt and files say whole, found {changes or 'context'!r}, which cannot be "
+                "given to an agent here; write it into the prompt"
+            )
         verifier = _verifier(keys)
         if should_trigger is None and verifier is None:
             raise SuiteError(
