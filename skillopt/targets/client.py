@@ -89,9 +89,9 @@ class Client(ABC):
         notes = [] if skill is None or read else [Message("harness", self._loading(stream, skill, complaint))]
         loaded = {one.name: stream.loads(one.name) for one in request.installed}
         if request.discovery is not None and None not in loaded.values():
-            # Only the first steps count, so the end of a limit is a good end.
+            # Only the first steps count, so the end of a limit is a good end; its reason stays.
             notes = [loading_note([name for name, told in loaded.items() if told])]
-            ending = Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
+            ending = Ending(Status.OK, ending.reason) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
         complaint = complaint or next(filter(None, (stream.complaint(one, forced=False) for one in request.beside)), "")
         if complaint and ending.status is not Status.INFRA_ERROR:
             # It measured something else, however well it ended.
