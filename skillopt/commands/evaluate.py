@@ -37,6 +37,7 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
+from skillopt.targets.chat import unopened_files
 from skillopt.tasks import Split
 
 _LONGEST_FEEDBACK: Final = 120
@@ -93,8 +94,9 @@ def _evaluate(
     allowance = Meter(Caps(rollouts=most)) if most else None
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
-        if suite.left_out:
-            observer.notice(suite.left_out)
+        unopened = (unopened_files(target.settings.targets, skill) for _, skill in named if skill is not None)
+        for said in filter(None, dict.fromkeys((suite.left_out, *unopened))):
+            observer.notice(said)
         scoring = Scoring(ledger, drivers, target.settings, observer)
         tasks = suite.tasks_to_evaluate(split)
         columns = {

@@ -79,6 +79,10 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
         ({"prompt": "\ud800"}, "expected text, found '\\ud800', half of a character; correct it"),
         ({"prompt": " do  IT."}, "expected another prompt or other files than 'eval-1' has (line 3), found the same"),
         ({"expectations": [3]}, "expected a criterion with a text, found 3; add what must hold"),
+        (
+            {"expectations": [], "assertion": ["It is done."]},
+            "expected `expectations`, `assertions` or `expected_output`, found none; did you mean 'assertions' by",
+        ),
         ({"expectations": []}, "expected `expectations`, `assertions` or `expected_output`, found none"),
         ({"assertions": [str(at) for at in range(50)]}, "expected at most 50 criteria, found 51; remove some"),
         (
