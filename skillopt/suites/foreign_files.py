@@ -66,7 +66,7 @@ def read_entry(model: type[Entry], value: object, source: Source | None = None) 
         return model.model_validate(value)
     except ValidationError as error:
         place, problem = describe_invalid(error, "key", list(model.model_fields))
-        if all(one["type"] == "extra_forbidden" for one in error.errors(include_url=False)):
+        if problem.startswith("unknown key") and "did you mean" not in problem:
             problem = (
                 f"{'.'.join(map(str, place))!r} may change the task and is not heeded here; write the task without it"
             )
