@@ -16,7 +16,7 @@ from skillopt.sandbox.roots import ENGINE
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_fixture, is_left_out, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import plan_suite, read_tasks
@@ -241,7 +241,7 @@ class Project:
             found = worktree_folders(Repository(self.root))
         except RepositoryError:
             found = tuple(find_skill_folders(self.root))
-        kept = [folder for folder in found if not is_left_out(folder)]
+        kept = [folder for folder in found if not (is_left_out(folder) or is_fixture(folder))]
         linked = {folder for folder in kept if os.path.islink(f"{self.root}/{folder}/{SKILL_FILE}")}  # noqa: PTH114 - of thousands, fast
         return [folder for folder in kept if folder not in linked or not self._resolved(self.root / folder)]
 

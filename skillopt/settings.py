@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, assert_never, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from skillopt.agent_table import AgentTable
 from skillopt.errors import SettingsError, describe_mistake
@@ -25,6 +25,12 @@ def _join_names(given: object) -> str:
     if len(set(names) - {""}) < len(names) > 1:
         raise ValueError("expected different harnesses")
     return ",".join(names)
+
+
+def _expect_address(text: str) -> str:
+    if text and not text.startswith(("http://", "https://")):
+        raise ValueError("expected an address that begins with http:// or https://, as in 'http://127.0.0.1:8000/v1'")
+    return text
 
 
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
@@ -202,7 +208,9 @@ class Settings(PresetConstants):
         ),
     ] = ""
     base_url: Annotated[
-        str, Field(description="Address of the `openai-compatible` server, with the version in its path.")
+        str,
+        AfterValidator(_expect_address),
+        Field(description="Address of the `openai-compatible` server, with the version in its path."),
     ] = ""
     skill_mode: Annotated[
         SkillMode,

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +35,7 @@ from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.validation import check_trainable, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.schema import check_pages
+from skillopt.targets.chat import unopened_files
 from skillopt.targets.command_line.agreement import AgentTerms, is_unsandboxed_by_file
 from skillopt.targets.drivers import AGENTS, load_model
 from skillopt.tasks import Split, Task, VerifierSpec
@@ -76,9 +77,22 @@ def doctor(
     if skill:
         Project.find(Path.cwd()).target(Selection(skill))  # one line says that there is none
     checks = list(_checks(Path.cwd(), skill, probe=probe))
-    show({"checks": checks}, lambda _: "\n".join(line for check in checks for line in _lines(check)), as_json=as_json)
+    show({"checks": checks}, lambda _: "\n".join(_text(checks)), as_json=as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(2)
+
+
+def _text(checks: Sequence[_Check]) -> Iterator[str]:
+    """Write the rows; what is the same about the models of several skills is said once."""
+    rows: dict[tuple[object, ...], list[_Check]] = {}
+    for check in checks:
+        kind = check.name.partition(" ")[0]
+        own = check.name if kind in ("skill", "suite") else kind
+        rows.setdefault((own, check.ok, check.found, check.warnings), []).append(check)
+    for first, *others in rows.values():
+        yield from _lines(first)
+        if others:
+            yield f"     the same for {count_noun(len(others), 'more skill')}"
 
 
 def _lines(check: _Check) -> list[str]:
@@ -208,7 +222,8 @@ def _skill(project: Project, name: str) -> _Check:
     counts = Counter(f"{finding.severity}" for finding in findings)
     found = ", ".join(count_noun(counts[kind], kind) for kind in ("error", "warning") if counts[kind])
     listed = f"trainable, with {found} for clients" if findings else "valid"
-    return _Check(f"skill {name}", ok=True, found=listed, warnings=tuple(map(str, findings)))
+    unopened = unopened_files(target.settings.targets, skill)
+    return _Check(f"skill {name}", ok=True, found=listed, warnings=(*map(str, findings), *filter(None, [unopened])))
 
 
 def _suite(project: Project, name: str) -> _Check:
@@ -223,7 +238,7 @@ def _suite(project: Project, name: str) -> _Check:
         return _Check(f"suite {name}", ok=False, found=prospect.words)
     sizes = ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split))
     found = prospect.words if suite.folds else f"{sizes}. {prospect.words}"
-    skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
+    skipped = f"{count_noun(suite.skipped, 'item')} of its files left out: `skillopt suite show {name}` says why"
     return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
 
 

@@ -37,6 +37,7 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
+from skillopt.targets.chat import unopened_files
 from skillopt.tasks import Split
 
 _LONGEST_FEEDBACK: Final = 120
@@ -94,8 +95,9 @@ def _evaluate(
     given = Given(meter=Meter(caps_of(settings)), allowance=allowance)
     drivers = [load_drivers(one, suite, project.root, given, optimizer=False) for one in settings.by_target]
     with closing(Ledger.open(project.root)) as ledger:
-        if suite.left_out:
-            observer.notice(suite.left_out)
+        unopened = (unopened_files(settings.targets, skill) for _, skill in named if skill is not None)
+        for said in filter(None, dict.fromkeys((suite.left_out, *unopened))):
+            observer.notice(said)
         scorings = [Scoring(ledger, one, settings, observer) for one in drivers]
         measured = [one.measure(named, suite.tasks_to_evaluate(split), repeats) for one in scorings]
     compared = [_against_first(scoring, own) for scoring, own in zip(scorings, measured, strict=True)]

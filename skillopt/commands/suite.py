@@ -164,7 +164,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    skipped = f", {len(found['skipped'])} cannot be run" if found["skipped"] else ""
+    skipped = f", {len(found['skipped'])} left out" if found["skipped"] else ""
     where = f" in {_short(found['path'])} (format {found['format']})" if found["tasks"] else ""
     yield f"{escape_terminal(found['name'])}: {count_noun(len(found['tasks']), 'task')}{where}{skipped}"
     width = max((len(task["id"]) for task in found["tasks"][:_MOST_TASKS]), default=0)
@@ -174,9 +174,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  … {len(found['tasks']) - _MOST_TASKS} more (--json lists them)"
     if judged := sum(task["criteria"] > 0 for task in found["tasks"]):
         of = f"{judged} of {count_noun(len(found['tasks']), 'task')}"
-        yield f"{of} need a judge: a model, named by the setting `judge`"
+        yield f"{of} {'needs' if judged == 1 else 'need'} a judge: a model, named by the setting `judge`"
     if found["skipped"]:
-        yield "cannot be run:"
+        yield "left out:"
         for each in found["skipped"]:
             yield f"  {_short(str(each.path))}:{each.line}: {escape_terminal(f'{each.name}: {each.reason}')}"
     should, should_not = found["triggers"]

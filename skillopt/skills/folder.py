@@ -42,6 +42,7 @@ _TASK_FILES = frozenset(
 )
 """Files of tasks outside of `evals/`: an agent that could read them would know the answers."""
 
+_TEST_MATERIAL = frozenset({"evals", "tests", "fixtures"})
 _TASK_SUFFIXES = (".eval.yaml", ".eval.yml")
 _LEFT_OUT = frozenset(
     (
@@ -67,6 +68,15 @@ _MOST_LISTED = 100_000
 def is_left_out(path: str) -> bool:
     """Return whether a path lies in a folder that tools keep for themselves, such as `.git` or `node_modules`."""
     return not _LEFT_OUT.isdisjoint(PurePosixPath(path).parts)
+
+
+def is_fixture(folder: str) -> bool:
+    """Return whether a folder with a SKILL.md is test material: it lies in one for evals, tests or fixtures.
+
+    >>> [is_fixture(path) for path in ("skills/x/evals/samples/bad", "tests/fixtures/good", "skills/tests")]
+    [True, True, False]
+    """
+    return not _TEST_MATERIAL.isdisjoint(PurePosixPath(folder).parts[:-1])
 
 
 def find_skill_folders(root: Path) -> list[str]:

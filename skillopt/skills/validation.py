@@ -12,8 +12,9 @@ from itertools import chain
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, find_dropped_line, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands, find_load_values
+from skillopt.skills.plain_yaml import find_cut_values
 from skillopt.skills.trained_files import parse_file
 
 
@@ -73,6 +74,10 @@ _NO_FRONTMATTER = (
     "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
     "'---', both fields, '---'"
 )
+_DROPPED = (
+    "expected YAML, found a line at which it ends, so Claude Code drops all of the frontmatter, the description too; "
+    "indent lines that go on with a value, or write it on one line in quotes"
+)
 _MOVE = "move detail to files in references/"
 
 
@@ -83,6 +88,8 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     findings += _encoding(document)
     if document.place.free:
         return tuple(findings)
+    if dropped := find_dropped_line(document):
+        findings.append(_error(dropped, _DROPPED, Level.CLAUDE_CODE))
     unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
         frontmatter = read_frontmatter(document)
@@ -99,7 +106,7 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
             )
         else:
             rules = (_name(skill, frontmatter), _description(frontmatter), _optional(frontmatter), _keys(frontmatter))
-            findings += chain(*rules, _claude(frontmatter))
+            findings += chain(*rules, _claude(frontmatter), _cut(document, frontmatter))
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.level, finding.severity)))
 
 
@@ -223,6 +230,15 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
             f"shorten it below {_CODEX_LISTING // 10}, or others are cut"
         )
         yield _warning(line, message, Level.CODEX)
+
+
+def _cut(document: SkillDocument, frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Find texts that a comment cuts."""
+    cut = set(find_cut_values(document.frontmatter or ""))
+    for field in frontmatter.fields.items:
+        if field.name in ("description", "when_to_use") and field.value in cut:
+            end = str(field.value)[-_MOST_SHOWN:]
+            yield _warning(field.line, f"the text ends with {end!r}, for ' #' begins a comment; put it in quotes")
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:

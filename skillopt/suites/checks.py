@@ -41,13 +41,19 @@ def text_check(texts: str | Iterable[str], *, ignore_case: bool = False, absent:
     return TaskCheck("regex", {**options, **_chosen(ignore_case=ignore_case, absent=absent)})
 
 
-def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: str = "") -> TaskCheck:
-    """Check that a pattern is in the answer or in a file, or is not."""
+def pattern_check(
+    pattern: str, flags: str = "", *, absent: bool = False, file: str = "", trace: bool = False
+) -> TaskCheck:
+    """Check that a pattern is in the answer, in a file or in all that was done, or is not."""
     unknown = set(flags) - set(_FLAGS) - _HARMLESS
     if unknown:
         raise SuiteError(f"expected flags of {''.join(_FLAGS)}, found {flags!r}; correct them")
     chosen = {_FLAGS[flag]: True for flag in sorted(flags) if flag in _FLAGS}
-    options: dict[str, object] = {"pattern": _NAMED_GROUP.sub("(?P<", pattern), **_chosen(absent=absent), **chosen}
+    options: dict[str, object] = {
+        "pattern": _NAMED_GROUP.sub("(?P<", pattern),
+        **_chosen(absent=absent, trace=trace),
+        **chosen,
+    }
     if not file:
         return TaskCheck("regex", options)
     letters = "".join(flag for flag in "ms" if _FLAGS[flag] in chosen)
@@ -57,9 +63,18 @@ def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: 
     return TaskCheck("file", {**options, "path": file, "pattern": text})
 
 
-def criterion(text: str, reference: str = "") -> TaskCheck:
-    """Have a judge decide whether something holds."""
-    return TaskCheck("rubric", {"criteria": [text], **({"reference": reference} if reference else {})})
+def criterion(text: str, reference: str = "", *, trace: bool = False) -> TaskCheck:
+    """Have a judge decide whether something holds, of the result or of all that was done."""
+    given = {"reference": reference} if reference else {}
+    return TaskCheck("rubric", {"criteria": [text], **given, **_chosen(trace=trace)})
+
+
+def tool_check(step: Mapping[str, object], least: int | None = None, most: int | None = None) -> TaskCheck:
+    """Check how often a tool is used: at least once, or within bounds."""
+    bounds: dict[str, object] = {"min": least} if least is not None else {}
+    if most is not None:
+        bounds = {"min": min(1, most), **bounds, "max": most}
+    return TaskCheck("tool_used", {**step, **bounds})
 
 
 def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> VerifierSpec:
@@ -84,21 +99,25 @@ def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> 
 
 
 def _joined(checks: Sequence[TaskCheck]) -> list[TaskCheck]:
-    rubrics: dict[tuple[object, float], list[TaskCheck]] = {}
+    rubrics: dict[tuple[object, ...], list[TaskCheck]] = {}
     for check in checks:
         if check.kind == "rubric":
-            rubrics.setdefault((check.options.get("reference"), check.weight), []).append(check)
+            rubrics.setdefault(_judged_alike(check), []).append(check)
     joined = []
     for check in checks:
         if check.kind != "rubric":
             joined.append(check)
             continue
-        same = rubrics.pop((check.options.get("reference"), check.weight), [])
+        same = rubrics.pop(_judged_alike(check), [])
         if same:
             texts = list(dict.fromkeys(str(text) for each in same for text in _texts(each)))
             name = check.name if len(same) == 1 else ""
             joined.append(TaskCheck("rubric", {**check.options, "criteria": texts}, name, check.weight * len(same)))
     return joined
+
+
+def _judged_alike(check: TaskCheck) -> tuple[object, ...]:
+    return check.options.get("reference"), check.options.get("trace"), check.weight
 
 
 def _texts(check: TaskCheck) -> Sequence[object]:

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
 from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE, is_left_out
 from skillopt.suites.reading import read_suite_file
+from skillopt.suites.sources import Source, error_at
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
@@ -29,25 +30,47 @@ _ANSWERS: Final = (
 )
 _CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
 _TEMPLATES: Final = frozenset({".example", ".sample", ".template"})
+_SAYS_NOTHING: Final[tuple[object, ...]] = (None, False, 0, "", [], {})
 LONGEST_SECONDS: Final = 86_400.0
 """The longest time limit of a task: a day; clocks of the system fail on much larger ones, and on infinite ones."""
 
 
 class ForeignEntry(BaseModel):
-    """An entry of which only the keys that matter here are read."""
+    """A table of another tool's file: its fields are the keys that are read.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    Where `harmless` lists the keys that change nothing about a task, any further key that says something is refused.
+    """
+
+    harmless: ClassVar[frozenset[str] | None] = None
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_harmless(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        read = {field.alias or name for name, field in cls.model_fields.items()}
+        return {
+            key: inner
+            for key, inner in value.items()
+            if key in read or not (cls.harmless is None or key in cls.harmless or inner in _SAYS_NOTHING)
+        }
 
 
 Entry = TypeVar("Entry", bound=ForeignEntry)
 
 
-def read_entry(model: type[Entry], value: object) -> Entry:
-    """Validate an entry."""
+def read_entry(model: type[Entry], value: object, source: Source | None = None) -> Entry:
+    """Validate an entry; an error starts with file and line where its source is known."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise SuiteError(describe_invalid(error, "key", list(model.model_fields))[1]) from error
+        place, problem = describe_invalid(error, "key", list(model.model_fields))
+        if problem.startswith("unknown key") and "did you mean" not in problem:
+            problem = (
+                f"{'.'.join(map(str, place))!r} may change the task and is not heeded here; write the task without it"
+            )
+        raise error_at(source.path, source.line_of(place), problem) if source else SuiteError(problem) from error
 
 
 def task_id(name: str, otherwise: str) -> str:

@@ -1,5 +1,6 @@
 """What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ MOST_FILE_BYTES: Final = 20_000_000
 """Most bytes that the input files of a task have together: every rollout gets a copy, and a chat model their text."""
 
 
+_PLACED: Final = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d+): ")
 _OF_AGENTS: Final = frozenset({".git", ".claude", ".codex"})
 _CONFIGURATION: Final = frozenset({".mcp.json", ".claude.json", ".gitconfig"})
 _INSTRUCTIONS: Final = frozenset({"claude.md", "agents.md"})
@@ -130,8 +132,12 @@ class Collection:
         self._places[task.id] = (self.path, line)
 
     def skip(self, name: str, line: int, reason: str) -> None:
-        """Note an item that cannot be run."""
-        self.skipped.append(Skipped(self.path, line, name, reason))
+        """Note an item that cannot be run; a file and line that the reason starts with are its place."""
+        found = _PLACED.match(reason)
+        if found and Path(found["path"]).is_file():
+            self.skipped.append(Skipped(Path(found["path"]), int(found["line"]), name, reason[found.end() :]))
+        else:
+            self.skipped.append(Skipped(self.path, line, name, reason))
 
     def reading(self, format_: str, name: str) -> Reading:
         """Return all that was collected."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from skillopt.errors import SuiteError
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files, check_path
+from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task
 
 _LARGEST: Final = 200_000
@@ -33,6 +35,22 @@ _BY_FILES: Final = frozenset({"command", "file"})
 _FILE: Final = re.compile(
     r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
 )
+
+
+_NAMED: Final = re.compile(r"(?<![\w/.-])(?:\./)?((?:scripts|references)/[\w./-]*\w)")
+
+
+def unopened_files(targets: Iterable[str], skill: Skill) -> str:
+    """Say in one line which files a skill names that a chat neither runs nor opens; empty for none, or no chat."""
+    chats = [name for name in targets if name.startswith("chat/")]
+    named = list(dict.fromkeys(_NAMED.findall(skill.document.body))) if chats else []
+    if not named:
+        return ""
+    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+    return (
+        f"the skill names {named[0]}{more}, and {chats[0]} runs no script and opens no file; tasks that need one fail "
+        "or get made-up results: use an agent such as claude-code"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import ClassVar, Final, Literal
 
 from skillopt.errors import FailureKind
@@ -46,7 +47,7 @@ class Client(ABC):
     def forced_prompt(self, skill: Skill, prompt: str) -> str:
         """Return a prompt that makes the client load a skill."""
 
-    instructions: ClassVar[str] = "AGENTS.md"
+    instructions: ClassVar[tuple[str, ...]] = ("AGENTS.md",)
     """The file at the root of a project that it reads at the start."""
 
     def files(self, request: RolloutRequest) -> tuple[File, ...]:  # noqa: ARG002 - by default it needs none
@@ -88,9 +89,9 @@ class Client(ABC):
         notes = [] if skill is None or read else [Message("harness", self._loading(stream, skill, complaint))]
         loaded = {one.name: stream.loads(one.name) for one in request.installed}
         if request.discovery is not None and None not in loaded.values():
-            # Only the first steps count, so the end of a limit is a good end.
+            # Only the first steps count, so the end of a limit is a good end; its reason stays.
             notes = [loading_note([name for name, told in loaded.items() if told])]
-            ending = Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
+            ending = Ending(Status.OK, ending.reason) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
         if complaint and ending.status is not Status.INFRA_ERROR:
             # It measured something else, however well it ended.
             ending = failed_run(FailureKind.BAD_REQUEST, f"{self.client} did not take the skill {complaint}")
@@ -118,12 +119,13 @@ class Client(ABC):
         return tuple(path for path in found if not f"{path}/".startswith(own))
 
     def _placed(self, skill: Skill) -> tuple[File, ...]:
-        """List the files of a skill; of a free document the first at the root, too, under the name it is read by."""
+        """List the files of a skill; a free document without a file that is read has its first one read as well."""
         files = skill.shipped
         own = next((file for path in skill.document.trained for file in files if file.path == path), None)
-        if not skill.document.place.free or own is None or any(file.path == self.instructions for file in files):
+        read = any(PurePosixPath(file.path).name in self.instructions for file in files)
+        if not skill.document.place.free or own is None or read:
             return files
-        return (*files, File(self.instructions, own.content))
+        return (*files, File(self.instructions[0], own.content))
 
     def _loading(self, stream: ClientStream, skill: Skill, complaint: str) -> str:
         loaded = not complaint if self.mode == "forced" else stream.loads(skill.name)

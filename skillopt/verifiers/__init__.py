@@ -39,6 +39,7 @@ __all__ = [
     "read_result",
     "read_text",
     "shorten_end",
+    "written_trace",
 ]
 
 VERIFIERS = {
@@ -211,6 +212,23 @@ def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit:
         elif not content.strip():
             content = Unreadable("missing")
     return failed(f"{name}: {content.reason}") if isinstance(content, Unreadable) else (name, content)
+
+
+def written_trace(trajectory: Trajectory) -> str:
+    """Write out what a run did, one JSON value a line: each text, tool call and its result, and the final answer."""
+    lines: list[object] = []
+    for message in trajectory.messages:
+        if message.role == "assistant":
+            lines += [{"type": "text", "text": message.text}] if message.text else []
+            for call in message.tool_calls:
+                try:
+                    given = json.loads(call.arguments)
+                except ValueError:
+                    given = call.arguments
+                lines += [{"type": "tool_use", "name": call.name, "input": given}]
+                lines += [{"type": "tool_result", "content": call.result}]
+    lines.append({"type": "result", "result": trajectory.answer})
+    return "\n".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
 
 
 def last_code_block(answer: str) -> str:

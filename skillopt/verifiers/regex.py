@@ -7,7 +7,7 @@ from pydantic import Field
 
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import Options, failed, quote_json, read_options, read_text
+from skillopt.verifiers import Options, failed, quote_json, read_options, read_text, written_trace
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, search_pattern
 
 
@@ -22,6 +22,9 @@ class RegexOptions(Options):
     multiline: Annotated[bool, Field(description="Let `^` and `$` match at every line.")] = False
     dotall: Annotated[bool, Field(description="Let `.` match line ends.")] = False
     absent: Annotated[bool, Field(description="Pass when the pattern is not found.")] = False
+    trace: Annotated[
+        bool, Field(description="Search what the agent did, its texts and tool calls as lines of JSON, not its answer.")
+    ] = False
     time_limit: Annotated[float, Field(description="Seconds a search may take.", gt=0, le=60)] = 5.0
 
 
@@ -38,7 +41,8 @@ class RegexVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Search the result."""
-        read = read_text(self._options.file, trajectory, workspace)
+        trace = ("trace", written_trace(trajectory)) if self._options.trace else None
+        read = trace or read_text(self._options.file, trajectory, workspace)
         if isinstance(read, Score):
             return read
         name, text = read

@@ -23,7 +23,7 @@ from skillopt.rollouts import Judgement, Score, Status, Trajectory, Usage
 from skillopt.safety.judge_address import addressing_lines, leave_out_lines
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import StrictOptions, read_options
+from skillopt.verifiers import StrictOptions, read_options, written_trace
 
 _LARGEST: Final = 200_000
 _SHOWN_TOKENS: Final = 12_000
@@ -46,6 +46,9 @@ class RubricOptions(StrictOptions):
         tuple[_Text, ...], Field(description="What must hold, one sentence each.", min_length=1, max_length=50)
     ]
     reference: Annotated[str, Field(description="What a good result would be.", max_length=20_000)] = ""
+    trace: Annotated[bool, Field(description="Also show the judge what the agent did: its texts and tool calls.")] = (
+        False
+    )
     votes: Annotated[
         int,
         Field(
@@ -71,7 +74,8 @@ class RubricVerifier:
             raise InfrastructureError("expected a judge for a task with a rubric, found none; set judge")
         options = self._options
         task = trajectory.messages[0].text if trajectory.messages else ""
-        result = shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS)
+        done = f"### What was done\n{written_trace(trajectory)}\n\n" if options.trace else ""
+        result = shorten_middle(done + _result(trajectory, workspace), _SHOWN_TOKENS)
         judged = JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
         addressed, lines = addressing_lines(judged.result, "\n".join((task, options.reference, *options.criteria)))
         needed = options.votes // 2 + 1

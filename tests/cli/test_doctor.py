@@ -103,6 +103,31 @@ def test_skills_without_a_table_are_counted_and_the_first_with_tasks_are_checked
     assert "skill bare" not in found
 
 
+def test_what_is_the_same_for_several_skills_is_said_once(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    config = project / "skillopt.toml"
+    for name in ("bare", "third"):
+        (project / "skills" / name).mkdir()
+        (project / "skills" / name / "SKILL.md").write_text("# Bare\n")
+        config.write_text(f'{config.read_text()}\n[skills.{name}]\nsuite = "suites/rows.jsonl"\n')
+
+    said = skillopt(project, "doctor", SKILLOPT_HARNESS="").stdout.splitlines()
+
+    assert sum("expected harness in skillopt.toml" in line for line in said) == 1
+    assert "     the same for 2 more skills" in said
+    assert [line.split()[2] for line in said if "skill" in line.split()[:2]] == ["rows:", "bare:", "third:"]
+
+
+def test_a_chat_target_for_a_skill_that_names_scripts_is_a_warning(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    document = project / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + "\nRun `python scripts/check.py`. Read references/terms.md.\n")
+
+    rows = (checks(project, SKILLOPT_HARNESS=harness)["skill rows"] for harness in ("chat/openai/gpt-5", "demo"))
+
+    assert [sum("scripts/check.py and 1 more" in line for line in row["warnings"]) for row in rows] == [1, 0]
+
+
 def test_a_probe_spends_one_call_for_each_role_and_says_what_it_took(tmp_path: Path) -> None:
     ended = skillopt(make_project(tmp_path / "project"), "doctor", "--probe", "--json")
 
@@ -124,6 +149,7 @@ def test_a_probe_spends_one_call_for_each_role_and_says_what_it_took(tmp_path: P
             "expected harness in skillopt.toml, found none; choose with `skillopt init`",
         ),
         ("workers = 0", "skill rows", "skillopt.toml: workers: "),
+        ('base_url = "127.0.0.1:8951"', "skill rows", "skillopt.toml: base_url: "),
         ("= 1", "configuration", "skillopt.toml"),
     ],
 )

@@ -119,6 +119,34 @@ def test_a_file_that_is_there_gets_what_is_missing_and_keeps_its_lines(project: 
     assert config_of(project)["skills"]["bare"] == {"path": "skills/bare"}
 
 
+def test_test_material_is_no_skill_unless_it_is_named(project: Path) -> None:
+    for name in ("skills/rows/evals/samples/bad", "tests/fixtures/good", "skills/tests"):
+        (project / name).mkdir(parents=True)
+        (project / name / "SKILL.md").write_text(SKILL)
+    (project / "skillopt.toml").write_text('[skills.good]\npath = "tests/fixtures/good"\n')
+
+    found = json.loads(skillopt(project, "init", "--json").stdout)
+
+    assert [skill["name"] for skill in found["skills"]] == ["bare", "rows", "tests", "good"]
+
+
+def test_the_evals_of_a_plugin_are_found(project: Path) -> None:
+    files = {
+        "plugins/greeter/.claude-plugin/plugin.json": '{"name": "greeter"}',
+        "plugins/greeter/skills/greet/SKILL.md": SKILL.replace("name: rows", "name: greet"),
+        "plugins/greeter/evals/hello/prompt.md": "Greet Ben.\n",
+        "plugins/greeter/evals/hello/graders/a.md": "---\ntype: regex\n---\nBen\n",
+    }
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+
+    skillopt(project, "init", "--json")
+
+    assert config_of(project)["skills"]["greet"]["suite"] == "plugins/greeter/evals"
+    assert len(json.loads(skillopt(project, "suite", "show", "greet", "--json").stdout)["tasks"]) == 1
+
+
 def test_a_scaffold_is_a_suite_that_runs_nothing_until_somebody_wrote_tasks(project: Path) -> None:
     ended = skillopt(project, "init", "--harness", "demo", "--scaffold", "bare")
     assert "wrote suites/bare/suite.yaml; put tasks of your own into it" in ended.stdout

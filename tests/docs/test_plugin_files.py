@@ -5,8 +5,10 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from skillopt import __version__
+from skillopt.agent_table import SHIPPED
 from skillopt.skills.folder import read_skill
 from skillopt.skills.validation import validate
 from skillopt_mcp.tools import TOOLS as OFFERED
@@ -26,7 +28,9 @@ def test_every_manifest_has_the_packages_version_and_licence() -> None:
         read(name) for name in ("plugin/.claude-plugin/plugin.json", "plugin/.codex-plugin/plugin.json", "server.json")
     )
     assert {claude["version"], codex["version"], server["version"], server["packages"][0]["version"]} == {__version__}
+    hosts = claude.pop("network")["hosts"]
     assert {key: codex[key] for key in claude} == claude
+    assert {urlsplit(url).hostname for table in SHIPPED.values() for url in table.url} < set(hosts)
     assert (PLUGIN / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 

@@ -14,15 +14,19 @@ from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.skills.folder import SKILL_FILE
-from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, tool_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id
-from skillopt.suites.reading import Collection, Reading
+from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, error_at, read_json, read_json_lines, read_yaml
 from skillopt.tasks import Task
 
 _FILE: Final = "file://"
 _KNOWN: Final = frozenset({"prompts", "tests", "providers", "targets", "scenarios"})
-_CHANGES: Final = frozenset({"transform", "postprocess", "prefix", "suffix"})
+_CHANGES: Final = frozenset(
+    {"transform", "transformVars", "postprocess", "prefix", "suffix", "disableVarExpansion", "disableDefaultAsserts"}
+)
+"""Options that change a test; most others are its provider's."""
+
 _SCRIPT_ENDINGS: Final = (".js", ".cjs", ".mjs", ".ts", ".py", ".rb")
 _PROMPT_FILE: Final = re.compile(r"[\w./-]+\.(?:txt|md|json)")
 _PROMPT_ENDINGS: Final = (".txt", ".md", ".json", ".yaml", ".yml")
@@ -33,6 +37,7 @@ _MOST_CHOICES: Final = 200
 class PromptfooTest(ForeignEntry):
     """One test, or the defaults of all."""
 
+    harmless = frozenset({"provider", "providers"})
     description: str | None = None
     vars: dict[str, object] | None = None
     asserts: Annotated[tuple[object, ...] | None, Field(alias="assert")] = None
@@ -49,6 +54,11 @@ class Assertion(ForeignEntry):
     weight: float = 1.0
     metric: str | None = None
     transform: object = None
+
+    @property
+    def kind(self) -> str:
+        """Its type, of what must hold or must not."""
+        return self.type.removeprefix("not-")
 
 
 def read_promptfoo(path: Path) -> Reading:
@@ -70,9 +80,13 @@ class _Reader:
     def read(self) -> Reading:
         name = str(self.config.get("description") or self.source.path.parent.resolve().name)
         try:
-            default = read_entry(PromptfooTest, self.config.get("defaultTest") or {})
+            default = read_entry(PromptfooTest, self._default())
         except SuiteError as error:
             self.found.skip("defaultTest", self.source.line_of(("defaultTest",)), str(error))
+            return self.found.reading("promptfoo", name)
+        if self.config.get("extensions"):
+            reason = "expected tests that no script changes, found extensions; remove them, or write the tests out"
+            self.found.skip("extensions", self.source.line_of(("extensions",)), reason)
             return self.found.reading("promptfoo", name)
         prompts = dict(self._prompts())
         for test, number, line in self._tests() if prompts else ():
@@ -85,6 +99,13 @@ class _Reader:
             line = self.source.line_of(("scenarios",))
             self.found.skip("scenarios", line, "expected `tests`, found scenarios; write them as tests")
         return self.found.reading("promptfoo", name)
+
+    def _default(self) -> object:
+        value = self.config.get("defaultTest") or {}
+        if not isinstance(value, str):
+            return value
+        place = self.folder.place(value.removeprefix(_FILE))
+        return (read_json if place.suffix == ".json" else read_yaml)(place).value
 
     def _prompts(self) -> Iterator[tuple[str, str]]:
         values = self.config.get("prompts", ["{{prompt}}"])
@@ -136,14 +157,43 @@ class _Reader:
         for at, variables in enumerate(_each_choice({**(default.vars or {}), **(test.vars or {})})):
             given = self._given(variables)
             checks = _Checks(given, self.folder)
-            made = [check for value in (*(default.asserts or ()), *(test.asserts or ())) for check in checks.of(value)]
-            spec = verifier_of(made, threshold or None)
+            asserts = [read_entry(Assertion, value) for value in (*(default.asserts or ()), *(test.asserts or ()))]
+            about_loading = [each for each in asserts if each.kind == "skill-used"]
+            unseen = [
+                each for each in asserts if each.kind.startswith(("trajectory:", "trace-")) and each.kind != _USED
+            ]
+            scoring = [each for each in asserts if each not in (*about_loading, *unseen)]
+            made = [check for each in scoring for check in checks.of(each)]
+            parts = [task_id(test.description or "", f"test-{line}"), *([str(at + 1)] if at else [])]
+            if made:
+                for each in unseen:
+                    self.found.skip(f"{'-'.join(parts)}, {each.type}", line, _NOT_RECORDED)
+            elif unseen:
+                raise SuiteError(f"{unseen[0].type}: {_NOT_RECORDED}")
+            spec = verifier_of(made, threshold or None) if made or not about_loading else None
             for name, prompt in prompts.items():
                 text = fill_prompt(prompt, given).strip()
                 if not text:
                     raise SuiteError("expected a prompt, found none; give the test the variables that prompts name")
-                parts = [task_id(test.description or "", f"test-{line}"), *([str(at + 1)] if at else [])]
-                self.found.add(Task("-".join([*parts, *([name] if len(prompts) > 1 else [])]), text, spec), line)
+                self.found.triggers += [
+                    Trigger(text, *rest) for each in about_loading for rest in self._loading(each, line)
+                ]
+                if spec is not None:
+                    self.found.add(Task("-".join([*parts, *([name] if len(prompts) > 1 else [])]), text, spec), line)
+
+    def _loading(self, entry: Assertion, line: int) -> Iterator[tuple[bool, int, tuple[str, ...]]]:
+        """Read whether which skill should be loaded; without a skill of its own, a file is about any."""
+        value = entry.value.get("name") if isinstance(entry.value, dict) else entry.value
+        names = tuple(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+        if not names:
+            raise SuiteError(f"expected the name of a skill for {entry.type}, found {entry.value!r:.80}; name it")
+        folder = self.source.path.absolute().parent
+        own = next((each.name for each in (folder, folder.parent) if (each / SKILL_FILE).is_file()), "")
+        is_own = not own or own in (name.rpartition(":")[2] for name in names)
+        if entry.type == entry.kind:
+            yield is_own, line, names
+        elif is_own:
+            yield False, line, ()
 
     def _given(self, variables: Mapping[str, object]) -> Mapping[str, object]:
         """Read the files that variables name; the skill itself comes from skillopt, not from the prompt."""
@@ -203,6 +253,8 @@ def _typed(text: str) -> object:
     return {"type": short.get(found["type"], found["type"]), "value": found["value"].strip()}
 
 
+_USED: Final = "trajectory:tool-used"
+_NOT_RECORDED: Final = "expected an assertion about the result or the tools used, found one about the run; remove it"
 _LIMITS: Final = frozenset({"cost", "latency", "perplexity", "perplexity-score"})
 """What they limit is the provider's, not the result's."""
 
@@ -223,15 +275,15 @@ class _Checks:
     given: Mapping[str, object]
     folder: Folder
 
-    def of(self, value: object) -> list[TaskCheck]:
-        entry = read_entry(Assertion, value)
-        kind = entry.type.removeprefix("not-")
+    def of(self, entry: Assertion) -> list[TaskCheck]:
+        kind = entry.kind
         # An assertion of weight 0 is shown and never decides.
         if kind in _LIMITS or entry.weight <= 0:
             return []
         if entry.transform is not None:
             raise SuiteError(f"expected {entry.type} without a transform, which is a script, found one; remove it")
-        checks = self._made(entry, kind, absent=entry.type != kind)
+        absent = entry.type != kind
+        checks = self._used(entry, absent=absent) if kind == _USED else self._made(entry, kind, absent=absent)
         name = (entry.metric or "").replace("\n", " ")[:100]
         return [replace(check, name=name, weight=entry.weight / len(checks)) for check in checks]
 
@@ -256,6 +308,20 @@ class _Checks:
                 raise SuiteError(
                     f"the assertion {entry.type!r} {why}; write it as contains, regex, llm-rubric, or a `command`"
                 )
+
+    def _used(self, entry: Assertion, *, absent: bool) -> list[TaskCheck]:
+        if not isinstance(entry.value, dict):
+            names = self._texts(entry) if isinstance(entry.value, list) else [self._text(entry)]
+            return [tool_check({"tool": name}, most=0 if absent else None) for name in names]
+        tool, least, most = (entry.value.get(key) for key in ("name", "min", "max"))
+        tool = tool or entry.value.get("pattern")
+        if not isinstance(tool, str) or not isinstance(least, int | None) or not isinstance(most, int | None):
+            raise SuiteError(
+                f"expected a name and whole numbers for {entry.type}, found {entry.value!r:.80}; correct it"
+            )
+        if absent:
+            least, most = None, 0
+        return [tool_check({"tool": tool}, 0 if least is None and most is not None else least, most)]
 
     def _criterion(self, entry: Assertion, kind: str, *, absent: bool) -> TaskCheck:
         texts = self._texts(entry) if isinstance(entry.value, list) else [self._text(entry)]

@@ -5,7 +5,7 @@ import shlex
 import tomllib
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ _NEEDS: Final = "needs a container"
 
 
 class _Limit(ForeignEntry):
+    harmless = frozenset({"user"})
     timeout_sec: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = 600.0
 
 
@@ -36,12 +37,20 @@ class _Named(ForeignEntry):
 
 
 class _Environment(ForeignEntry):
+    harmless = frozenset(
+        (
+            *("build_timeout_sec", "cpus", "memory", "memory_mb", "storage", "storage_mb"),
+            *("docker_image", "network_mode", "skills_dir"),
+        )
+    )
+    os: Literal["linux"] = "linux"
     allow_internet: bool = False
 
 
 class HarborTask(ForeignEntry):
     """The settings of a task."""
 
+    harmless = frozenset({"version", "schema_version", "metadata", "source", "solution", "artifacts"})
     task: _Named = _Named()
     agent: _Limit = _Limit()
     verifier: _Limit = _Limit()

@@ -250,12 +250,15 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     )
     if result["left_out"]:
         yield "left out: " + ", ".join(f"{number} {reason}" for reason, number in sorted(result["left_out"].items()))
+    if result["without_skill"]:
+        requests = count_noun(result["without_skill"], "request")
+        yield f"{requests} without a skill in use left out: skillopt harvest SKILL --without-skill takes them"
     if result["skipped_lines"] or result["links"]:
         yield f"not read: {count_noun(result['skipped_lines'], 'line')}, {count_noun(result['links'], 'link')}"
     for one in result["skills"]:
         yield from _skill_lines(one)
     if result["unskilled"]:
-        yield "asked again and again without a skill (take them with SKILL --without-skill):"
+        yield "asked again and again without a skill:"
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
     yield from [how_to_accept(one, "harvest") for one in result["skills"] if one["review"]][:1]
 
@@ -290,7 +293,8 @@ def _harvest(
     with secret_scanner() as find:
         read = _read_sessions(worktree_roots(repository), clients, places, headless=headless, quiet=quiet)
         work = _Work(project, repository, find, read)
-        return work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
+        found = work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
+        return {**found, "without_skill": 0} if unskilled else found
 
 
 def _harvest_reviews(selection: Selection, places: Sequence[Path], count: int) -> dict[str, Any]:
@@ -378,11 +382,17 @@ class _Work:
             "links": tally.links,
             "skills": skills,
             "unskilled": list(self._unskilled()),
+            "without_skill": len(self._bare),
         }
+
+    @property
+    def _bare(self) -> list[Request]:
+        """The requests for which no skill of this project was in use."""
+        return [one for one in self._read.requests if not self._known & _named(one.skills)]
 
     def _unskilled(self) -> Iterator[tuple[str, int]]:
         """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
-        bare = [one for one in self._read.requests if not self._known & _named(one.skills)]
+        bare = self._bare
         groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
         for group in groups[:_MOST_UNSKILLED]:
             if len(group) >= _LEAST:

@@ -96,15 +96,21 @@ class TriggerRate:
 
 @dataclass(frozen=True, slots=True)
 class QueryLoading:
-    """What was loaded for one request."""
+    """What was loaded for one request; of its runs without the skill, so many were `cut_off` before they answered."""
 
     query: str
     expected: str
     place: str
     runs: int
     own: int
+    cut_off: int
     loaded: Mapping[str, int]
     right: bool
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the skill was missed only if the runs that were cut off would not have loaded it later."""
+        return not self.right and bool(self.cut_off) and 2 * (self.own + self.cut_off) > self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,11 @@ class TriggerQuality:
     missing: int
     queries: tuple[QueryLoading, ...]
 
+    @property
+    def cut_off(self) -> int:
+        """How many runs were cut off that would decide a request for which the skill should be loaded."""
+        return sum(row.cut_off for row in self.queries if row.undecided)
+
 
 def trigger_rate(hits: int, of: int) -> TriggerRate:
     """Return a share with Wilson's 95% interval."""
@@ -127,11 +138,12 @@ def trigger_rate(hits: int, of: int) -> TriggerRate:
 
 def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollout]) -> TriggerQuality:
     """Count what was loaded."""
-    loaded: dict[str, list[tuple[str, ...]]] = {}
+    loaded: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
     for rollout in rollouts:
         names = skills_loaded(rollout.trajectory)
         if rollout.score is not None and names is not None:
-            loaded.setdefault(rollout.task_id, []).append(names)
+            cut_off = skill not in names and rollout.trajectory.reason.startswith(f"{Status.LIMIT}:")
+            loaded.setdefault(rollout.task_id, []).append((names, cut_off))
     rows = [_row(skill, query, loaded.get(query.key, [])) for query in queries]
     measured = [row for row in rows if row.runs]
     should = [row for row in measured if row.expected == skill]
@@ -145,12 +157,13 @@ def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollo
     )
 
 
-def _row(skill: str, query: Query, runs: Sequence[tuple[str, ...]]) -> QueryLoading:
-    own = sum(skill in names for names in runs)
-    counts = Counter(name for names in runs for name in names or (_NONE,))
-    was = 2 * own > len(runs)
+def _row(skill: str, query: Query, runs: Sequence[tuple[tuple[str, ...], bool]]) -> QueryLoading:
+    own = sum(skill in names for names, _ in runs)
+    counts = Counter(name for names, _ in runs for name in names or (_NONE,))
+    right = (2 * own > len(runs)) == (query.expected == skill)
+    cut_off = sum(cut for _, cut in runs) if query.expected == skill else 0
     return QueryLoading(
-        query.text, query.expected, query.place, len(runs), own, dict(counts), was == (query.expected == skill)
+        query.text, query.expected, query.place, len(runs), own, cut_off=cut_off, loaded=dict(counts), right=right
     )
 
 

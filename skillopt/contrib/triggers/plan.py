@@ -15,6 +15,7 @@ from skillopt.errors import SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.gate.gate import resolvable_gain
+from skillopt.harvest.near_copies import near_copies
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import Discovery
 from skillopt.settings import GateRule, Settings, SkillMode
@@ -169,10 +170,13 @@ def expect_trainable(plan: TriggerPlan) -> str:
     train, held_out = plan.split
     if not train or resolvable_gain(len(held_out), plan.settings) is None:
         least = next(size for size in count(len(held_out)) if resolvable_gain(size, plan.settings) is not None)
-        missing = max(2, 2 * least - len(train) - len(held_out))
+        missing = max(2, 2 * (least - len(held_out)), 2 * least - len(train) - len(held_out))
+        groups = near_copies([one.key for one in plan.queries.queries])
+        copies = sum(len(group) for group in groups if len(group) > 1)
+        why = f", {copies} of them near copies of each other, which are trained on together" if copies else ""
         raise UsageError(
             f"expected at least {least} held-out requests, which can show a gain, and one to train on, found "
-            f"{len(held_out)} and {len(train)}; write about {missing} more. 20 in all are usual, 40 are better"
+            f"{len(held_out)} and {len(train)}{why}; write about {missing} others. 20 in all are usual, 40 better"
         )
     if all(one.expected == plan.skill.name for one in held_out):
         raise UsageError(

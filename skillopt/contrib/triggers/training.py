@@ -17,7 +17,7 @@ from skillopt.contrib.triggers.loading import (
     why_worse,
 )
 from skillopt.contrib.triggers.queries import Query, request_key
-from skillopt.errors import ReplyError
+from skillopt.errors import ReplyError, UsageError
 from skillopt.gate.comparison import Outcome, Verdict, check_coverage
 from skillopt.gate.error_budget import ErrorSpent, TestChoice
 from skillopt.gate.gate import GATE_ROUNDS, Gate
@@ -136,6 +136,11 @@ class _Search:
         self._tested = 0
         training.told(f"{len(training.train)} training requests with the description as it is")
         self.first = self.rows = training.measure(start, training.train)
+        if self._wrong and all(row.undecided for row in self._wrong):
+            raise UsageError(
+                f"expected requests that a description can mend, found that the runs of all {len(self._wrong)} that go "
+                "wrong were cut off before they answered; give them more with --turns"
+            )
         self._decided = {row.query for row in self.first if row.right}
 
     def run(self) -> str:

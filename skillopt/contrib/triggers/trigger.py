@@ -29,6 +29,7 @@ from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 
@@ -85,8 +86,12 @@ def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
         f"{_rate(quality.recall)} requests that should load {result['skill']} did (recall)",
         f"{_rate(quality.false_triggers)} requests that should not load it did",
     ]
-    said = f"{result['repeats']} runs each" if result["repeats"] > 1 else "1 run each"
-    lines.append(f"beside {result['beside']} other skills, {said}; {result['harness']}")
+    said = f"{count_noun(result['repeats'], 'run')} each; {result['harness']}"
+    lines.append(f"beside {count_noun(result['beside'], 'other skill')}, {said}")
+    if quality.cut_off:
+        lines.append(
+            f"{count_noun(quality.cut_off, 'run')} cut off at {result['turns']} turns, before the agent answered"
+        )
     if quality.unsteady:
         lines.append(f"{quality.unsteady} requests differ from run to run")
     if quality.missing:
@@ -95,8 +100,10 @@ def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
     lines += _remarks(result["skipped"])
     lines.append(f"used: {result['paid_rollouts']} new runs; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
-    if any(row.runs and not row.right for row in quality.queries):
+    if any(row.runs and not row.right and not row.undecided for row in quality.queries):
         lines.append(f"next: skillopt trigger {result['skill']} --train")
+    elif quality.cut_off:
+        lines.append(f"next: skillopt trigger {result['skill']} --turns {2 * result['turns']}")
     return "\n".join(lines)
 
 
@@ -110,7 +117,7 @@ def _query(row: QueryLoading) -> str:
     """Write a request with what was loaded for it."""
     shown = truncate(escape_terminal(" ".join(row.query.split())), _LONGEST)
     loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
-    verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
+    verdict = "cut off" if row.undecided else "not measured" if not row.runs else "right" if row.right else "wrong"
     return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
 
 
@@ -137,8 +144,8 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
         lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
     lines += _remarks(result.skipped)
     if result.error.spent:
-        spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
-        lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
+        left = f"{result.error.left:.3f} of {result.error.allowed:.2f}"
+        lines.append(f"error left for further trainings on these held-out requests: {left}; new requests bring more")
     lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.commit:
@@ -173,13 +180,14 @@ def _foresee(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
     plan = plan_triggers(ask)
     settings, asked = plan.settings, len(plan.queries.queries)
     models = (settings.model,) if train else ()
-    runs, words = asked * ask.repeats, f"{asked} requests, each run {ask.repeats} times"
+    runs, words = asked * ask.repeats, f"{count_noun(asked, 'request')}, {count_noun(ask.repeats, 'run')} each"
     if train:
         expect_trainable(plan)
         trained, held_out = plan.split
         runs = len(trained) * ask.repeats * _TESTS + len(held_out) * GATE_ROUNDS * 2
         words = f"{len(trained)} training and {len(held_out)} held-out requests, at most {runs} runs in all"
-    words += f", each of at most {ask.turns} turns, beside {len(plan.beside)} other skills"
+    turns, beside = count_noun(ask.turns, "turn"), count_noun(len(plan.beside), "other skill")
+    words += f", each of at most {turns}, beside {beside}"
     return payment_of(plan.project.root, settings, (settings.harness, *models)), words
 
 
@@ -198,6 +206,7 @@ def _measure(ask: TriggerAsk, observer: RunObserver) -> dict[str, Any]:
         "skill": plan.skill.name,
         "harness": drivers.harness.identity,
         "repeats": ask.repeats,
+        "turns": ask.turns,
         "beside": len(plan.beside),
         "description": len(listed_description(plan.skill.document)),
         "quality": judge_loading(plan.skill.name, queries, rollouts),

@@ -1,5 +1,7 @@
 """Formats of task files: how each is recognised, and its reader; one file per format, imported on use."""
 
+import json
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +14,10 @@ from skillopt.skills.folder import SKILL_FILE
 __all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named"]
 
 _NATIVE: Final = "native"
+_MANIFEST: Final = ".claude-plugin/plugin.json"
+_DEEPEST_SKILL: Final = 3
+_CASES: Final = (".md", ".yaml")
+_LOADS: Final = re.compile(r"""\btool["']?:\s*["']?Skill\b""")
 _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
 
 
@@ -43,11 +49,41 @@ def recognise(path: Path) -> tuple[str, Path] | None:
 
 
 def find_tasks(skill_folder: Path) -> Path | None:
-    """Find the tasks that a skill brings along in its own folder; None where there are none, or no skill."""
+    """Find the tasks that a skill brings along in its folder, or its plugin; None where there are none, or no skill."""
     if not (skill_folder / SKILL_FILE).is_file():
         return None
     formats = (each for name, each in TASK_FORMATS.items() if name != _NATIVE and each.tasks)
-    return next((path for each in formats for path in _matches(skill_folder, each.files)), None)
+    own = next((path for each in formats for path in _matches(skill_folder, each.files)), None)
+    return own or _plugin_evals(skill_folder)
+
+
+def _plugin_evals(skill_folder: Path) -> Path | None:
+    """Find the evals of a plugin that are about one skill: its only one, the one of the folder's name or of graders."""
+    around = list(skill_folder.parents[:_DEEPEST_SKILL])
+    plugin = next((each for each in around if (each / _MANIFEST).is_file() or (each / ".git").exists()), None)
+    if plugin is None or not (plugin / _MANIFEST).is_file():
+        return None
+    try:
+        manifest = json.loads((plugin / _MANIFEST).read_text(encoding="utf-8"))
+        named = Path(str(manifest["experimental"]["evals"]))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        named = Path("evals")
+    if named.is_absolute() or ".." in named.parts or not recognise(plugin / named):
+        return None
+    evals, name = plugin / named, skill_folder.name
+    names = {each.parent.name for each in plugin.glob(f"skills/*/{SKILL_FILE}")} | {name}
+    if any((evals / each).is_dir() for each in names):
+        return evals / name if recognise(evals / name) else None
+    return evals if len(names) == 1 or _skills_of_graders(evals, names) == {name} else None
+
+
+def _skills_of_graders(evals: Path, names: set[str]) -> set[str]:
+    """Find the skills of which the graders of cases want that they are loaded."""
+    texts = [
+        file.read_text(encoding="utf-8", errors="replace") for file in sorted(evals.rglob("*")) if file.suffix in _CASES
+    ]
+    wanted = "\n".join(text for text in texts if _LOADS.search(text))
+    return {name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", wanted)}
 
 
 def find_triggers(skill_folder: Path) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,7 @@ _NAMES: Final = _KEYS["skill_names"]
 _ROUTED: Final = {**dict.fromkeys(_KEYS["routed"], True), **dict.fromkeys(_KEYS["routed_away"], False)}
 """Keys of lists of requests that say whether the skill should be loaded for them."""
 
+_ALIKE: Final = 0.8
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[a-z]+")
@@ -150,10 +152,20 @@ class _Reader:
             if should_trigger is None:
                 self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
             return
+        changes = next((key for key in _KEYS["changes"] if keys.get(key)), "")
+        if changes or not isinstance(keys.get("context") or "", str):
+            raise SuiteError(
+                f"expected a task that its prompt and files say whole, found {changes or 'context'!r}, which cannot be "
+                "given to an agent here; write it into the prompt"
+            )
         verifier = _verifier(keys)
         if should_trigger is None and verifier is None:
+            known = (*_KEYS["criteria"], *_KEYS["references"])
+            near = ((key, get_close_matches(key, known, 1, _ALIKE)) for key in keys if key not in known)
+            hint = next((f"; did you mean {found[0]!r} by {key!r}?" for key, found in near if found), "")
             raise SuiteError(
-                "expected `expectations`, `assertions` or `expected_output`, found none; say what a good result is"
+                "expected `expectations`, `assertions` or `expected_output`, found none"
+                f"{hint or '; say what a good result is'}"
             )
         if verifier is not None and should_trigger is not False:
             self.found.add(Task(name, prompt, verifier, self._files(keys, entry.source.path)), entry.line)

@@ -50,7 +50,7 @@ class _LoginFile(BaseModel):
 class _Claude(ClientProgram):
     client = "claude"
     harness = "claude-code"
-    oldest = "2.1"
+    oldest = "2.1.277"  # reads AGENTS.md where there is no CLAUDE.md
 
     @property
     def url(self) -> str:
@@ -92,7 +92,7 @@ class ClaudeCodeHarness(_Claude, Client):
     sandbox: SandboxChoice = "auto"
 
     skills = ".claude/skills"
-    instructions = "CLAUDE.md"
+    instructions = ("CLAUDE.md", "AGENTS.md")
 
     @property
     def identity(self) -> str:

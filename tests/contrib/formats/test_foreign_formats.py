@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.rollouts import Score, Trajectory
+from skillopt.rollouts import Message, Score, ToolCall, Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import read_tasks
 from skillopt.suites.reading import Reading
@@ -162,9 +162,10 @@ def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() 
 @pytest.mark.parametrize(
     ("grader", "reason"),
     [
-        ({"type": "regex", "pattern": "a", "target": "trace"}, "expected the last message or files, found 'trace'"),
+        ({"type": "regex", "pattern": "a", "target": "files"}, "found 'files'"),
+        ({"type": "regex", "pattern": "a", "target": "mock_calls"}, "found 'mock_calls'"),
         ({"type": "regex", "pattern": "a", "flags": "q"}, "expected flags of ims, found 'q'"),
-        ({"type": "llm", "criteria": "a", "focus": "trace"}, "expected a result to judge, found the trace"),
+        ({"type": "llm", "criteria": "a", "focus": "mock_calls"}, "found 'mock_calls'"),
         ({"type": "baseline", "criteria": "a"}, "expected a baseline_file"),
     ],
 )
@@ -178,6 +179,138 @@ def test_a_grader_that_cannot_be_run_leaves_out_its_case(
     (skipped,) = read_tasks(tmp_path).skipped
 
     assert reason in skipped.reason
+
+
+def plugin_case(folder: Path, files: Mapping[str, str], **case: object) -> Reading:
+    graders = [{"name": "g", "type": "regex", "pattern": "Ben"}]
+    whole = {"schema_version": "1.1", "execution": {"prompt": "Greet Ben."}, "graders": graders, **case}
+    for name, text in {"evals/ben/case.yaml": json.dumps(whole, indent=1), **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return read_tasks(folder / "evals")
+
+
+@pytest.mark.parametrize(
+    ("case", "key"),
+    [
+        ({"context": {"history_file": "history.jsonl"}}, "context.history_file"),
+        ({"execution": {"prompt": "Go.", "env": {"A": "1"}}}, "execution.env"),
+        ({"execution": {"prompt": "Go.", "append_system_prompt": "Be brief."}}, "execution.append_system_prompt"),
+        ({"execution": {"prompt": "Go.", "allowed_tools": ["Read", "WebFetch"]}}, "WebFetch"),
+        ({"execution": {"prompt": "Go.", "disallowed_tools": ["Bash(rm *)"]}}, "Bash(rm *)"),
+        ({"plugins": ["../other"]}, "plugins"),
+        ({"schema_version": "2.0"}, "schema_version"),
+        ({"context": {"from_next_year": 1}}, "context.from_next_year"),
+    ],
+)
+def test_a_case_with_a_key_that_changes_the_task_and_is_not_heeded_is_left_out_with_its_line(
+    tmp_path: Path, case: dict[str, object], key: str
+) -> None:
+    reading = plugin_case(tmp_path, {}, **case)
+
+    (skipped,) = reading.skipped
+    assert reading.tasks == ()
+    assert key in skipped.reason
+    assert (skipped.path.name, skipped.line > 1) == ("case.yaml", True)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"evals/mocks/github/search.md": "[]"},
+        {"evals/ben/mocks/github/search.md": "[]"},
+        {"evals/ben/prompt.md": "---\nmax_turns: 3\nenv: {A: '1'}\n---\nGreet Ben.\n"},
+        {"evals/ben/graders/a.md": "---\ntype: regex\nonly_on: linux\n---\nBen\n"},
+    ],
+)
+def test_what_changes_a_case_is_found_beside_its_file_too(tmp_path: Path, files: Mapping[str, str]) -> None:
+    reading = plugin_case(tmp_path, files)
+
+    assert (reading.tasks, len(reading.skipped)) == ((), 1)
+
+
+def test_a_case_that_says_only_what_agents_have_here_anyway_is_read(tmp_path: Path) -> None:
+    execution = {"max_turns": 5, "model": "haiku", "allowed_tools": ["Read", "Grep", "Bash(git *)"], "env": {}}
+    prompt = {"evals/ben/prompt.md": "---\nallowed_tools: [Read, Glob]\nruns: 5\n---\nGreet Ada.\n"}
+
+    reading = plugin_case(tmp_path, prompt, execution={**execution, "disallowed_tools": ["WebFetch"]}, runs=3)
+
+    assert ([task.prompt for _, task in reading.tasks], reading.skipped) == (["Greet Ada."], ())
+
+
+def test_a_grader_of_the_trace_looks_at_texts_and_tool_calls(tmp_path: Path) -> None:
+    grader = {"name": "g", "type": "regex", "target": "trace", "pattern": '"name":"Bash","input":.*npm audit'}
+    ((_, task),) = plugin_case(tmp_path, {}, graders=[grader]).tasks
+    calls = (ToolCall("Bash", '{"command": "npm audit --json"}', "ok"),)
+
+    audited, said = (
+        load_verifier(task.verifier).score(Trajectory(messages, answer="npm audit"), "")
+        for messages in ((Message("assistant", "", calls),), (Message("user", "npm audit"),))
+    )
+
+    assert (audited.passed, said.passed) == (True, False)
+
+
+def test_a_grader_of_what_is_not_recorded_is_left_out_of_its_case_alone_where_others_remain(tmp_path: Path) -> None:
+    graders = [
+        {"name": "calls", "type": "regex", "target": "mock_calls", "pattern": "a"},
+        {"name": "judged", "type": "llm", "focus": "trace", "criteria": "It looked before it wrote."},
+    ]
+
+    reading = plugin_case(tmp_path, {}, graders=graders)
+
+    ((_, task),) = reading.tasks
+    assert parts(task) == [("rubric", {"criteria": ["It looked before it wrote."], "trace": True})]
+    assert [each.name for each in reading.skipped] == ["ben, grader calls"]
+
+
+def test_assertions_of_promptfoo_about_loading_are_triggers_and_those_about_tools_are_checks(tmp_path: Path) -> None:
+    default = {"assert": [{"type": "skill-used", "value": "greet"}, {"type": "trajectory:step-count", "value": 3}]}
+    (tmp_path / "default.yaml").write_text(json.dumps(default), encoding="utf-8")
+    used = {"type": "trajectory:tool-used", "value": {"pattern": "Ba*", "min": 2}}
+    unused = {"type": "not-trajectory:tool-used", "value": ["WebFetch"]}
+
+    reading = promptfoo(
+        tmp_path,
+        {"vars": {"question": "Greet Ben."}, "assert": [used, unused]},
+        {"vars": {"question": "Add 2 and 2."}, "assert": [{"type": "contains", "value": "4"}]},
+        defaultTest="file://default.yaml",
+    )
+
+    first, second = (task for _, task in reading.tasks)
+    assert parts(first) == [
+        ("tool_used", {"tool": "Ba*", "min": 2}),
+        ("tool_used", {"tool": "WebFetch", "min": 0, "max": 0}),
+    ]
+    assert parts(second) == [("regex", {"pattern": "4"})]
+    assert [(each.query, each.should_trigger, each.skills) for each in reading.triggers] == [
+        ("Greet Ben.", True, ("greet",)),
+        ("Add 2 and 2.", True, ("greet",)),
+    ]
+    assert ["trajectory:step-count" in each.name for each in reading.skipped] == [True, True]
+
+
+def test_a_test_of_promptfoo_that_is_only_about_loading_is_a_trigger_and_no_task(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").touch()
+    own, other = ({"type": "not-skill-used", "value": name} for name in (tmp_path.name, "other"))
+
+    reading = promptfoo(
+        tmp_path,
+        {"vars": {"question": "Add 2 and 2."}, "assert": [own]},
+        {"vars": {"question": "Why?"}, "assert": [other]},
+    )
+
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("Add 2 and 2.", False)]
+    assert (reading.tasks, reading.skipped) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "test", [{"assertScoringFunction": "file://score.js"}, {"options": {"transformVars": "x"}}, {"from_next_year": 1}]
+)
+def test_a_test_of_promptfoo_with_a_key_that_changes_it_is_left_out(tmp_path: Path, test: dict[str, object]) -> None:
+    reading = promptfoo(tmp_path, {"vars": {"question": "a"}, "assert": [{"type": "equals", "value": "a"}], **test})
+
+    assert (reading.tasks, len(reading.skipped)) == ((), 1)
 
 
 def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:

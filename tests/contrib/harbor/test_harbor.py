@@ -191,6 +191,8 @@ def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path
             "compose.yaml:1: it starts sev",
         ),
         ("task.toml", "[", "expected TOML"),
+        ("task.toml", '[[steps]]\nname = "a"\n', "steps"),
+        ("task.toml", '[environment]\nskills_dir = "a"\nenv = {}\nmcp_servers = [{name = "a"}]\n', "mcp_servers"),
     ],
 )
 def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(

@@ -120,6 +120,15 @@ def test_sessions_in_folders_and_work_trees_of_the_repository_count(project: Pat
     assert (found["sessions"], len(found["skills"][0]["candidates"])) == (2, 2)
 
 
+def test_requests_for_which_no_skill_was_in_use_are_counted_with_how_to_take_them(project: Path, home: Path) -> None:
+    claude(home, project, Said("Clean the vendor table in data/vendors.csv"))
+
+    left, taken = (skillopt(project, "harvest", "rows", *options).stdout for options in ((), ("--without-skill",)))
+
+    assert "1 request without a skill in use left out: skillopt harvest SKILL --without-skill" in left
+    assert "without a skill" not in taken
+
+
 def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home: Path) -> None:
     claude(home, project, CLEAN)
     config = project / "skillopt.toml"

@@ -1,5 +1,7 @@
 """Recall, false triggers, their intervals, and which sibling was loaded in place of which."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillopt.contrib.triggers.loading import (
@@ -46,6 +48,28 @@ def test_a_request_counts_as_loaded_where_more_than_half_of_its_runs_loaded_the_
     assert (found.false_triggers.hits, found.false_triggers.of) == (1, 2)
     assert (found.unsteady, found.missing) == (2, 1)
     assert found.queries[0].query == "write the letter"
+
+
+@pytest.mark.parametrize(
+    ("ends", "cut_off", "undecided"),
+    [
+        (("limit: turns: 2", "limit: turns: 2", ""), 2, True),
+        (("limit: turns: 2", "", ""), 1, False),
+        (("timeout: 180 s", "timeout: 180 s", ""), 0, False),
+    ],
+)
+def test_a_run_that_a_limit_ended_before_the_skill_was_loaded_does_not_say_that_it_is_not_loaded(
+    ends: tuple[str, ...], cut_off: int, *, undecided: bool
+) -> None:
+    def runs(query: Query) -> list[Rollout]:
+        found = ran(query, "router")
+        return [replace(found, trajectory=replace(found.trajectory, reason=reason)) for reason in ends]
+
+    found = judge_loading("pdf", [OWN, NOBODY], [*runs(OWN), *runs(NOBODY)])
+
+    own, other = found.queries
+    assert (own.cut_off, own.undecided, other.cut_off) == (cut_off, undecided, 0)
+    assert found.cut_off == (cut_off if undecided else 0)
 
 
 @pytest.mark.parametrize(

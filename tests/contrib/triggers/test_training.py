@@ -5,10 +5,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pytest
+
 from benchmarks.demo.harness import DemoHarness
 from skillopt.contrib.triggers.loading import DiscoveryRunner, trigger_verifier
 from skillopt.contrib.triggers.queries import Query, split_queries
 from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription, train_description
+from skillopt.errors import UsageError
 from skillopt.execution.runner import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
@@ -53,6 +56,17 @@ def on(queries: Sequence[Query]) -> DescriptionTraining:
 
 def says(text: str) -> str:
     return json.dumps({"reasoning": "", "description": text})
+
+
+def test_nothing_is_trained_where_all_that_goes_wrong_was_cut_off() -> None:
+    def cut_off(request: RolloutRequest) -> Rollout:
+        done = roll(request)
+        return replace(done, trajectory=replace(done.trajectory, reason="limit: turns: 2"))
+
+    runner = DiscoveryRunner(ScriptedRunner(cut_off, lambda _: says(GOOD)), Discovery((SIBLING,)))
+
+    with pytest.raises(UsageError, match="--turns"):
+        train_description(START, replace(on(QUERIES), runner=runner))
 
 
 def test_a_better_description_is_accepted_and_the_body_stays() -> None:

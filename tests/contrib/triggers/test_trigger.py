@@ -32,7 +32,7 @@ def test_recall_false_triggers_and_what_was_loaded_are_shown_with_places(sibling
     assert "  wrong: Fill in the reimbursement form for my taxi receipts.  [(none) 1]  skills/expense-claims/" in (
         ended.stdout
     )
-    assert "30 requests, each run 1 times, each of at most 2 turns, beside 2 other skills" in ended.stderr
+    assert "30 requests, 1 run each, each of at most 2 turns, beside 2 other skills" in ended.stderr
 
 
 def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
@@ -97,6 +97,11 @@ def write_set(folder: Path, rows: object) -> None:
             "expected at least 4 held-out requests, which can show a gain",
         ),
         (
+            [{"query": f"Merge file {at} of the tax office", "should_trigger": at < 10} for at in range(20)],
+            ("--train",),
+            "found 0 and 20, 20 of them near copies of each other",
+        ),
+        (
             [{"query": f"{word} {word}{word}", "should_trigger": True} for word in "abcdefghijklmnopqrstuvwxyz"],
             ("--train",),
             "expected held-out requests that should not load 'expense-claims', found none of 13",
@@ -132,4 +137,4 @@ def test_text_that_is_not_committed_is_not_trained(siblings: Path) -> None:
 def test_a_paid_agent_without_a_cap_and_a_terminal_is_refused(siblings: Path) -> None:
     ended = skillopt(siblings, "trigger", "expense-claims", "--harness", "claude-code")
     assert ended.returncode == 2
-    assert "expected a cap for a command that is paid for (28 requests, each run 3 times" in ended.stderr
+    assert "expected a cap for a command that is paid for (28 requests, 3 runs each" in ended.stderr

@@ -13,7 +13,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
 from tests.fakes.skill_chooser import choose_by_claude_listing, choose_by_codex_listing
-from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_anthropic import fake_anthropic, message, use
 from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
@@ -59,6 +59,18 @@ def test_claude_code_loads_the_skill_whose_description_fits_and_ends_after_that(
     with fake_anthropic(choose_by_claude_listing) as server:
         harness = ClaudeCodeHarness(program=agent("claude"), base_url=server.url)
         assert loaded(harness, tmp_path) == REQUESTS
+
+
+def test_a_run_of_claude_code_that_its_turns_ended_says_so(
+    agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    with fake_anthropic(lambda body: message(body, [use("Bash", {"command": "git status"})])) as server:
+        harness = ClaudeCodeHarness(program=agent("claude"), base_url=server.url)
+        trajectory = harness.run(ask("Merge these PDF files and fill the form."), str(tmp_path))
+
+    assert (trajectory.status, skills_loaded(trajectory)) == (Status.OK, ())
+    assert trajectory.reason.startswith("limit: turns")
 
 
 def test_codex_reads_the_skill_whose_description_fits(
