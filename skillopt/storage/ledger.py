@@ -56,7 +56,7 @@ class RunRecord:
     """Identity and state of a run; `state` is running, finished, stopped or failed.
 
     `config` is canonical JSON, `start` the encoded skill that training starts from, `base` the commit
-    it starts from (empty for none), times are ISO 8601 in UTC.
+    it starts from (empty for none), `refusals` the object with what people had refused, times are ISO 8601 in UTC.
     """
 
     id: str
@@ -72,6 +72,7 @@ class RunRecord:
     reason: str = ""
     started_at: str = ""
     ended_at: str = ""
+    refusals: str = ""
 
     @property
     def kind(self) -> str:
@@ -206,7 +207,7 @@ class Ledger:
         """Record a run, or take up one of the same id again; one that was finished begins anew, as the newest."""
         begun = replace(record, started_at=record.started_at or self._now())
         values = tuple(getattr(begun, name) for name in RunRecord.__dataclass_fields__)
-        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", [values])
+        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", [values])
         started = "started_at = CASE state WHEN 'finished' THEN ? ELSE started_at END"
         update = f"UPDATE runs SET {started}, state = 'running', reason = '', ended_at = '' WHERE id = ?"  # noqa: S608 - our own text
         self._write(update, [(self._now(), record.id)])

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _SCHEMA: Final = """
 CREATE TABLE calls (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
@@ -26,7 +26,8 @@ CREATE TABLE failures (
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, skill TEXT NOT NULL, skill_path TEXT NOT NULL, config TEXT NOT NULL,
     config_digest TEXT NOT NULL, suite_digest TEXT NOT NULL, start BLOB NOT NULL, base TEXT NOT NULL,
-    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL
+    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL,
+    refusals TEXT NOT NULL
 );
 CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,

@@ -246,7 +246,7 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
         Ledger.open(held_out, read_only=True)
 
 
-@pytest.mark.parametrize("version", [0, 5])
+@pytest.mark.parametrize("version", [0, 6])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     tmp_path: Path, version: int, *, read_only: bool
@@ -256,6 +256,6 @@ def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of another version"):
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 5, found format {version} of another version"):
         Ledger.open(tmp_path, read_only=read_only)
     assert path.read_bytes() == before
