@@ -150,7 +150,8 @@ def _text(night: Nightly) -> str:
     """Return what became of skills; of which there is the same to say, such as a forge's limit, share a line."""
     skills: dict[str, list[str]] = {}
     for row in night.skills:
-        if any(one.action for one in row.offers.values()) or row.answers or row.training is Training.FAILED:
+        told = any(one.action or one.withheld for one in row.offers.values()) or row.answers
+        if told or row.training is Training.FAILED:
             skills.setdefault(_outcome(row), []).append(row.skill)
     lines = []
     for outcome, names in skills.items():
@@ -160,10 +161,13 @@ def _text(night: Nightly) -> str:
     kinds = ", ".join(f"{counts[kind]} {kind.value}" for kind in Training if counts[kind])
     offered = {kind: _offered(night, kind) for kind in ("", "draft ", "description ")}
     head = f"{offered['']} improved" if offered[""] else "nothing improved"
+    offered["draft "] = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
     waiting = [count_noun(offered[kind], kind.strip()) for kind in ("draft ", "description ") if offered[kind]]
     head += "".join(f", {one} to look at" for one in waiting)
     skills_words = count_noun(len(night.skills), "skill")
-    return "\n".join([*lines, f"{head}: {skills_words} ({kinds}), {night.rollouts} rollouts begun, {night.price}"])
+    why = next((f", not due: {row.reason}" for row in night.skills if row.training is Training.NOT_DUE), "")
+    total = f"{head}: {skills_words} ({kinds}){why}, {night.rollouts} rollouts begun, {night.price}"
+    return "\n".join([*lines, total])
 
 
 def _offered(night: Nightly, kind: str) -> int:
@@ -173,9 +177,15 @@ def _offered(night: Nightly, kind: str) -> int:
 def _outcome(row: SkillNight) -> str:
     names = {"": "{}", "draft ": "draft {}", "description ": "{} of the description"}
     did = ((names[kind].format(_request(one.url)), one) for kind, one in row.offers.items() if one.action)
-    done = "; ".join(f"{name} {one.action}: {one.url}" for name, one in did)
+    done = "; ".join(f"{name} {one.action}: {one.url}{_shown(one.title)}" for name, one in did)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
     return "; ".join(filter(None, (failed or done, failed and done, *row.answers, *row.notes)))
+
+
+def _shown(title: str) -> str:
+    """Return what the title of an offer says after the name of the skill."""
+    words = escape_terminal(title.partition(": ")[2])
+    return f", {words}" if words else ""
 
 
 def _request(url: str) -> str:
@@ -213,7 +223,8 @@ def _row(row: SkillNight) -> tuple[str, ...]:
 
 def _details(row: SkillNight) -> Iterator[ReportBlock]:
     skill = cited(row.skill, 80)
-    why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
+    silent = (Training.NO_SUITE, Training.NOT_DUE)
+    why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
         yield Paragraph(f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}")
     told = [text for text in (row.shrunk, row.described, *row.answers, *row.notes) if text]

@@ -99,10 +99,15 @@ def config_of(settings: Settings, identities: Sequence[str]) -> str:
     return json.dumps([settings.identity, *identities])
 
 
-def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str = "", base: str = "") -> RunRecord:
-    """Describe a run; the same text, configuration, suite and commit are the same run."""
+def record_of(
+    skill: Skill, suite: Suite, config: str, seed: int, *, path: str = "", start: tuple[str, str] = ("", "")
+) -> RunRecord:
+    """Describe a run, of which `start` is the commit and the refusals; where all is the same it is the same run."""
+    base, refusals = start
     return RunRecord(
-        id=digest_of(skill.name, skill.digest, *skill.document.trained, config, suite.digest, base)[:12],
+        id=digest_of(
+            skill.name, skill.digest, *skill.document.trained, config, suite.digest, base, *filter(None, [refusals])
+        )[:12],
         skill=skill.name,
         skill_path=path,
         config=config,
@@ -111,6 +116,7 @@ def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str =
         start=encode_skill(skill),
         base=base,
         seed=seed,
+        refusals=refusals,
     )
 
 

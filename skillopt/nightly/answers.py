@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import SkillReview
 from skillopt.nightly.night import SkillNight, Training
-from skillopt.nightly.people_commands import Asked, Verb
+from skillopt.nightly.people_commands import Asked, Verb, read_edits
 from skillopt.nightly.posting import PostedAnswer, closed_by_people
 from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
@@ -20,10 +20,12 @@ from skillopt.reports.markdown import inline_code
 from skillopt.runs.decline import decline, drop_offered, undecline
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.skills.edits import Edit
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import DECLINED
-from skillopt.versions.decisions import PULL_REQUEST, EditLine, PersonsWord, read_decisions
+from skillopt.versions.decisions import PULL_REQUEST, EditLine, PersonsWord, is_undone, read_decisions, text_at
 from skillopt.versions.merging import default_tip
+from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.repository import Repository
 
 _LONGEST = 300
@@ -105,15 +107,20 @@ class _Desk:
         """Decline what people closed, and take back what they opened again."""
         for one in (*review.versions, *review.drafts):
             refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
+            lost = () if refused or not closed_by_people(one) else self._lost(one)
+            closing = review.closing(one)
+            word = PersonsWord.said(closing.by, closing.reason, one.url)
             if refused:
-                closing = review.closing(one)
-                word = PersonsWord.said(closing.by, closing.reason, one.url)
                 yield self._tried(one, "closed by people", partial(self._decline, refused, word))
+            elif lost:
+                yield self._tried(one, "closed by people", partial(self._refuse, lost, word))
         for one in (*review.versions[:1], *review.drafts[:1]):
             is_draft = one in review.drafts
             wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
             if wanted:
                 yield self._tried(one, "opened again", partial(self._undecline, one, wanted, is_draft=is_draft))
+            elif one.state == "open":
+                self._want_again(one)
 
     def _tried(self, one: PullRequest, event: str, decide: Callable[[], str]) -> str:
         """Write a decision down, and say what was done, or why it could not be."""
@@ -136,6 +143,35 @@ class _Desk:
             return ""
         offered = EditLine.read(repository, name, path, tip, self.onto or default_tip(repository)).versions
         return next((one.sha for one in offered if repository.contains(closed.head, one.sha)), "")
+
+    def _lost(self, closed: PullRequest) -> tuple[tuple[str, Edit], ...]:
+        """List the edits that a closed pull request offered from commits that no branch has any more.
+
+        Left out is what people decided about before, and what the default branch has all the same.
+        """
+        repository, name = self._repository, self.state.target.name
+        tip, known = repository.branch_tip(name), decided_keys(repository, name)
+        if tip is not None and closed.head and repository.contains(tip, closed.head):
+            return ()
+        there = text_at(repository, self.state.target.place(repository), self.onto or default_tip(repository))
+        return tuple(
+            (key, edit)
+            for key, edit in read_edits(closed.body)
+            if known.isdisjoint((key, key.partition("/")[0])) and is_undone(edit, there)
+        )
+
+    def _refuse(self, edits: Sequence[tuple[str, Edit]], word: PersonsWord) -> str:
+        place = self.state.target.name, self.state.target.place(self._repository)
+        refuse(self._repository, place, edits, word, dropped=False)
+        return f"{count_noun(len(edits), 'edit')} declined, training does not try them again"
+
+    def _want_again(self, opened: PullRequest) -> None:
+        """Take back what was refused when this pull request was closed and its branch was gone."""
+        repository, name = self._repository, self.state.target.name
+        found = read_refusals(repository, refusals_of(repository, name))
+        want_again(
+            repository, name, {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
+        )
 
     def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
         """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""

@@ -117,7 +117,7 @@ class GitHubForge:
         owner = self._name.partition("/")[0]
         with self._asking("list the pull requests"):
             found = self._repository.get_pulls("all", sort="created", direction="desc", head=f"{owner}:{branch}")
-            return tuple(_read(one) for one in islice(found, _NEWEST) if one.head.ref == branch)
+            return tuple(_read(one) for one in islice(found, _NEWEST) if one.head.ref == branch and _is_own(one))
 
     def comments(self, number: int) -> tuple[Comment, ...]:
         """List the comments of a pull request's conversation, oldest first, without what `comment` wrote."""
@@ -278,6 +278,12 @@ class GitHubForge:
                 f"GitHub: expected an answer of its API to {doing} of {self._name}, found another; check GITHUB_API_URL"
             )
             raise ForgeDownError(message) from error
+
+
+def _is_own(found: Found) -> bool:
+    """Return whether a pull request comes from the repository itself: forks may belong to the same organisation."""
+    own, head = found.base.raw_data.get("repo"), found.head.raw_data.get("repo")  # null where a fork was deleted
+    return own is not None and head is not None and own["full_name"] == head["full_name"]
 
 
 def _read(found: Found) -> PullRequest:

@@ -8,6 +8,7 @@ the remote and the default branch.
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -59,6 +60,7 @@ class ReviewState(StrictModel):
     facts: RepositoryFacts
     remote: str
     tips: Tips | None
+    refusals: Mapping[str, tuple[str, ...]] = {}
     skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
 
     def of(self, skill: str) -> SkillReview:
@@ -75,6 +77,7 @@ class SkillOffers(StrictModel):
     draft: BranchOffer | None = None
     description: BranchOffer | None = None
     answers: tuple[PostedAnswer, ...] = ()
+    refusals: tuple[str, ...] = ()
 
     @property
     def branches(self) -> tuple[BranchOffer, ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import BusyError, SkilloptError, UsageError
+from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
@@ -18,8 +18,9 @@ from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_reques
 from skillopt.project import Project, Selection, Target
 from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
-from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
+from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.bundles import check_commits, read_bundle
+from skillopt.versions.refusals import add_refusals
 from skillopt.versions.remotes import Remote, Tips
 
 _ENDED: Final = (Training.GONE, Training.NO_SUITE)
@@ -62,6 +63,9 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     tips = remote.fetch_tips() if remote else None
     if remote is not None:
         read_bundle(remote.repository, folder / BUNDLE)
+        for one in left.offers:
+            add_refusals(remote.repository, one.name, one.refusals)
+        remote.fetch_refusals()
     offers = {one.skill: one for one in left.offers}
     desk = _Desk(found, access, tips)
     rows = [_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills]
@@ -87,6 +91,8 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
     if target.name != offers.name:
         raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
     with writer_lock(desk.project.root, f"{offers.name}@nightly"):
+        if desk.access.remote is not None:
+            desk.access.remote.push_refusals(offers.name)
         if (version := _expected(offers, "version")) is not None:
             row = replace(row, offer=_post_version(desk, target, version))
         if (draft := _expected(offers, "draft")) is not None:
@@ -127,20 +133,39 @@ def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullReques
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)
     branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
+    if _gives_way(remote, skill, offer, tips, branches):
+        return _moved(offer)
     remote.fast_forward(skill, tips.of(branches, skill), branches)
     remote.fast_forward(skill, offer.tip, branches)
     if remote.repository.ref_tip(f"{branches}{skill}") != offer.tip:
         return _moved(offer)
     push = partial(remote.push, skill, tips, branches)
-    return desk.post(target, offer, partial(desk.checked, remote, target, offer, push))
+    try:
+        return desk.post(target, offer, partial(desk.checked, remote, target, offer, push))
+    except VersionConflictError:
+        desk.tips = remote.fetch_tips()
+        if not _gives_way(remote, skill, offer, desk.tips, branches):
+            raise
+    return _moved(offer)
+
+
+def _gives_way(remote: Remote, skill: str, offer: BranchOffer, tips: Tips, branches: str) -> bool:
+    """Give up what this night trained, and nothing of people, where a branch was pushed from elsewhere meanwhile."""
+    repository, there = remote.repository, tips.of(branches, skill)
+    if there in ("", offer.seen) or repository.contains(offer.tip, there) or repository.contains(there, offer.tip):
+        return False
+    if people_commits(repository, skill, offer.tip, "--not", there, tips.default):
+        return False
+    remote.follow(skill, offer.tip, there, branches)
+    return True
 
 
 def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRequestUpdate) -> PullRequestUpdate:
     """Take the draft over from the bundle, push or remove it, and bring its pull request up to date."""
     remote, tips, skill = desk.access.remote, desk.tips, target.name
-    if version.is_open and not (offer.unfit_reason and not offer.missing_reason):
+    if version.is_open and not offer.unfit_reason:
         waits = f"the draft waits until the newest version is merged or closed: {version.url}"
-        offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
+        offer = offer.model_copy(update={"unfit_reason": waits})
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)
     branch = DraftBranch(remote.repository, skill, target.place(remote.repository))
@@ -156,5 +181,5 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
 
 
 def _moved(offer: BranchOffer) -> PullRequestUpdate:
-    note = f"{offer.branch} was moved since this night looked at it; the next night offers what is there"
-    return PullRequestUpdate(notes=(*offer.notes, note))
+    note = f"not offered: {offer.branch} was moved since this night looked at it; the next night goes on from there"
+    return PullRequestUpdate(notes=(*offer.notes, note), withheld=True)

@@ -36,7 +36,7 @@ from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
-from skillopt.runs.run import read_grading, read_refusals
+from skillopt.runs.run import peoples_refusals, read_grading
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change
@@ -47,12 +47,16 @@ from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
+from skillopt.versions.branches import find_line_removal
 from skillopt.versions.commit_message import Version, commit_kind, target_words
-from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit, text_at
+from skillopt.versions.decisions import EditLine, NumberedEdit, text_at
 from skillopt.versions.merging import find_conflicts
+from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
 _MOST_TASKS: Final = 1000
+_MOST_LINES: Final = 40
+"""Added lines of which history is asked whether people removed them."""
 _LONGEST: Final = 400
 """Characters of a reason why nothing could be measured."""
 
@@ -68,6 +72,8 @@ class WrittenOffer:
     body: str
     mark: str
     page: str
+    edits: tuple[tuple[str, Edit], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,9 @@ def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     views = _views(sources, line)
     offered = replace(_read_offered(place, line, views), target=target_words(sources.identity))
     view, page = _claim(sources, place, offered, views)
-    return WrittenOffer(view, offer_title(view), offer_body(view), offer_mark(view), page)
+    edits = tuple((one.key, one.edit) for one in line.edits if not (one.dropped or one.replaced))
+    notes = _brought_back(place, view.before, view.after)
+    return WrittenOffer(view, offer_title(view), offer_body(view), offer_mark(view), page, edits, notes)
 
 
 def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
@@ -132,12 +140,11 @@ def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[Version, ...]
 def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
-    known = read_refusals(place.repository, place.skill, place.repository.branch_tip(place.skill) or "")
+    told = refusals_of(place.repository, place.skill)
+    known = peoples_refusals(place.repository, told)
     edits = [_edit(one, views, _refused_before(one, known, before)) for one in line.edits]
-    versions = [(step.before, step.after) for step in line.steps if step.makes_edits]
     dropped = {one.key: one.edit for one in line.edits if one.dropped}
-    refusals = Decisions(tuple(step.commit for step in reversed(line.steps))).refused_edits
-    words = {one.key: one.word.signature.removeprefix(" by ") for one in refusals}
+    words = {one.key: one.word.signature.removeprefix(" by ") for one in read_refusals(place.repository, told)}
     conflicts = find_conflicts(place.repository, place.tip, place.base, place.path) if place.base else ()
     return OfferView(
         place.skill,
@@ -149,16 +156,29 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         after,
         versions=tuple(map(_version, line.versions)),
         edits=tuple(edits),
-        by_people=lines_by_people(before, after, versions),
+        by_people=lines_by_people(before, after, line.explained),
         people=_changed_by_people(place, line),
         dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
         conflicts=tuple(conflicts),
         flags=(
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
             *map(str, find_marks(before, after)),
+            *_brought_back(place, before, after),
             *suspicious_runs(views),
         ),
         draft=place.branch.startswith("skillopt-draft/"),
+    )
+
+
+def _brought_back(place: OfferPlace, before: str, after: str) -> tuple[str, ...]:
+    """Say of each line that people took out on the default branch and that is there again which commit removed it."""
+    known = {line.strip() for line in before.splitlines()}
+    new = [line for line in dict.fromkeys(map(str.strip, after.splitlines())) if line and line not in known]
+    found = ((line, find_line_removal(place.repository, place.base, place.path, line)) for line in new[:_MOST_LINES])
+    return tuple(
+        f"brings back what {by.sha[:10]} ({truncate(by.subject, 80)}) removed from {place.into}: {truncate(line, 120)}"
+        for line, by in found
+        if by is not None
     )
 
 

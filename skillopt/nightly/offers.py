@@ -13,26 +13,30 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.grades import Grade, grade_words
-from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
+from skillopt.gate.grades import grade_words
+from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
+from skillopt.nightly.people_commands import read_checklist, write_edits
 from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
+from skillopt.reports.offer import OFFER_LIMIT
 from skillopt.runs.plan import read_version
-from skillopt.runs.run import became_version, draft_obstacle, grade_of, read_grading
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.runs.run import became_version, draft_obstacle, read_grading
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
-from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
+from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
 _NO_RECORD: Final = "the record of its run is not here"
+_DECIDED: Final = "the newest commit is no version that was accepted or taken"
+_NO_VERSION: Final = "there is no version on it"
 _DECISIONS: Final = ("declined", "undeclined", "dropped")
 
 
@@ -117,11 +121,13 @@ def _version_facts(night: Night, state: SkillState) -> BranchOffer:
     """Find the newest version of a skill, and whether it may have a pull request."""
     # What people committed or dropped on top of a version is theirs to have measured and offered, too.
     newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
+    unfit = _unfit(newest, night.ledger)
     return BranchOffer(
         branch=f"skillopt/{state.target.name}",
         seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
         tip=state.tip,
-        unfit_reason=_unfit(newest, night.ledger),
+        unfit_reason=unfit,
+        waits=unfit not in ("", _NO_VERSION, _DECIDED),
         moot_reason=_moot(state, newest, night.default_branch.name),
         decided=_holds_decision(night.repository, state.tip),
         notes=tuple(_notes(night, state)),
@@ -131,27 +137,20 @@ def _version_facts(night: Night, state: SkillState) -> BranchOffer:
 def _unfit(newest: Version | None, ledger: Ledger) -> str:
     """Return why the newest version may have no pull request; empty where it may."""
     if newest is None:
-        return "there is no version on it"
-    kind, grade = commit_kind(newest), grade_of(newest.trailers)
+        return _NO_VERSION
+    kind = commit_kind(newest)
     # A draft that people want after all is on its own branch again, and here nothing changed.
     if kind not in ("accepted", "taken", "undeclined") or (kind == "undeclined" and not edits_of(newest)):
-        return "the newest commit is no version that was accepted or taken"
+        return _DECIDED
     record = ledger.find_run(newest.trailer("Skillopt-Run"))
     if record is None:
         return _NO_RECORD
-    return _unfit_run(record, ledger, grade) if kind == "accepted" else ""
-
-
-def _unfit_run(record: RunRecord, ledger: Ledger, grade: Grade | None) -> str:
-    if record.state != "finished":
+    if kind == "accepted" and record.state != "finished":
         return f"its run ended early: {record.reason or 'it was interrupted'}"
-    events = recorded_events(ledger, record.id)[::-1]
+    events = recorded_events(ledger, record.id)[::-1] if kind == "accepted" else []
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
     if test is not None and test.verdict.outcome is Outcome.REJECT:
         return f"it is no better on the held-out test: {test.headline.words}"
-    if test is None and grade is None:
-        withheld = (event.reason for event in events if isinstance(event, ReleaseCheckWithheld))
-        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
     return ""
 
 
@@ -162,13 +161,18 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
         return BranchOffer(branch=branch.name, moot_reason="there is no draft any more")
     digest = read_version(repository, state.target.name, draft.sha, branch.path, missing_ok=True).digest
     obstacle = unfit = draft_obstacle(repository, state.target, branch, draft)
-    if ledger.find_run(draft.trailer("Skillopt-Run")) is None:
+    record, grading = ledger.find_run(draft.trailer("Skillopt-Run")), read_grading(draft.trailers)
+    # What only waits for a person to look at it has no grade.
+    held = record is not None and record.state == "finished" and bool(draft.values(NEEDS_A_PERSON))
+    offered = bool(draft.trailer(DROPPED_BY)) or (grading.requested if grading else held)
+    if record is None:
         unfit = unfit or _NO_RECORD
-    elif not draft.trailer(DROPPED_BY):
-        grading = read_grading(draft.trailers)
-        unfit = unfit or ("" if grading and grading.requested else grade_words(grading))
+    elif not offered:
+        unfit = unfit or grade_words(grading)
     moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
-    return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark)
+    return BranchOffer(
+        branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark, waits=offered
+    )
 
 
 def _written(
@@ -177,8 +181,8 @@ def _written(
     """Write title and text of an offer that may have a pull request.
 
     Where the record of its run is gone, as in a clone without a ledger, an open pull request must still be true: its
-    text is measured anew as soon as it is of other texts or tasks than it was measured with. A version that never had a
-    pull request gets one as soon as it is measured.
+    text is measured anew as soon as it is of other texts or tasks than it was measured with. A version or draft that
+    never had a pull request gets one as soon as it is measured.
     """
     opened = open_request(requests)
     repository, into, target = night.repository, night.default_branch, state.target
@@ -187,12 +191,12 @@ def _written(
     texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"
     made = made.model_copy(update={"opened": opened.number if opened else 0})
+    if made.unfit_reason == _NO_VERSION and opened and (measured not in opened.body or read_checklist(opened.body)):
+        made = made.model_copy(update={"unfit_reason": ""})  # people have amended the version that it offered
     if unrecorded := made.unfit_reason == _NO_RECORD:
-        is_new = not made.mark and not any(one.head == state.tip for one in requests)
+        is_new = not any(one.head == made.tip or (made.mark and made.mark in one.body) for one in requests)
         if measured not in opened.body if opened and opened.body else is_new:
             made = made.model_copy(update={"unfit_reason": ""})
-        else:
-            made = made.model_copy(update={"missing_reason": _missing_record(made, night.ledger)})
     if made.unfit_reason or made.moot_reason or not made.tip:
         return made
     written = write_offer(
@@ -205,17 +209,13 @@ def _written(
         night.report.mkdir(parents=True, exist_ok=True)
         name = f"{target.name}{'-draft' if written.view.draft else ''}-before-after.html"
         (night.report / name).write_text(written.page, encoding="utf-8")
-    marks = [made.mark, measured if written.view.claim is not None else ""]
+    marks = [made.mark, measured if written.view.claim is not None else "", write_edits(written.edits)]
+    if len(written.body) + len(marks[-1]) > OFFER_LIMIT:
+        marks.pop()
     body = "\n".join([written.body, *filter(None, marks)]).rstrip() + "\n"
     said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
+    said["notes"] = (*made.notes, *written.notes)
     return made.model_copy(update=said)
-
-
-def _missing_record(offer: BranchOffer, ledger: Ledger) -> str:
-    return (
-        f"expected the record of the run that made {offer.tip[:10]}, found none in {ledger.path}; restore it from "
-        f"the machine that trained {offer.branch.rpartition('/')[2]}, or open the pull request by hand"
-    )
 
 
 def _notes(night: Night, state: SkillState) -> list[str]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from skillopt.errors import EditError
 from skillopt.protocols import Comment, PullRequest
+from skillopt.skills.edits import Edit
+from skillopt.versions.decisions import write_edit
 
 _LONGEST: Final = 70_000
 """Characters of a text that are looked at; forges keep fewer."""
@@ -34,6 +37,8 @@ _BOX: Final = re.compile(
     r"<!-- skillopt edit: (?P<key>[0-9a-f]{12}/[0-9]{1,4}) -->",
     re.MULTILINE,
 )
+_EDITS: Final = re.compile(r"^<!-- skillopt edits: (?P<edits>\[.*\]) -->\r?$", re.MULTILINE)
+_LISTED: Final = TypeAdapter(tuple[tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{12}/[1-9][0-9]{0,3}$")], Edit], ...])
 _HANDLED: Final = re.compile(r"<!-- skillopt handled: (?P<id>[0-9]{1,19}) -->\s*\Z")
 
 
@@ -179,6 +184,21 @@ def read_checklist(body: str) -> tuple[ListedEdit, ...]:
 def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
     """Return the edits whose boxes are not ticked in the text of a pull request."""
     return tuple(edit for edit in read_checklist(body) if not edit.ticked)
+
+
+def write_edits(edits: Iterable[tuple[str, Edit]]) -> str:
+    """Write edits with their keys in a line that is not shown: what a pull request offered outlives its branch."""
+    listed = ",".join(f'["{key}",{write_edit(edit)}]' for key, edit in edits)
+    return f"<!-- skillopt edits: [{listed}] -->".replace(">", r"\u003e", listed.count(">"))
+
+
+def read_edits(body: str) -> tuple[tuple[str, Edit], ...]:
+    """Read the edits that the text of a pull request offers; none where it does not list them."""
+    found = _EDITS.search(body[:_LONGEST])
+    try:
+        return _LISTED.validate_json(found["edits"]) if found else ()
+    except (ValidationError, EditError):
+        return ()
 
 
 def carry_unticked(old: str, new: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, field_validator
 
-from skillopt.errors import ForgeAccessError, ForgeError, ForgeMissingError, ForgeRefusedError, LedgerError
+from skillopt.errors import ForgeAccessError, ForgeError, ForgeMissingError, ForgeRefusedError
 from skillopt.nightly.people_commands import StrictModel, carry_unticked, handled_mark, last_handled
 from skillopt.protocols import Forge, PullRequest
 from skillopt.safety.escaping import truncate
@@ -68,6 +68,8 @@ class PullRequestUpdate:
     url: str = ""
     notes: tuple[str, ...] = ()
     is_open: bool = False
+    withheld: bool = False
+    title: str = ""
 
 
 class BranchOffer(StrictModel):
@@ -81,7 +83,7 @@ class BranchOffer(StrictModel):
     tip: _Commit = ""
     unfit_reason: _Line = ""
     moot_reason: _Line = ""
-    missing_reason: _Line = ""
+    waits: bool = False
     proven: bool = True
     mark: _Line = ""
     known_by: _Line = ""
@@ -160,9 +162,10 @@ def post_offer(
         requests = _unmark(forge, requests)
     opened, url = open_request(requests), next((one.url for one in requests if one.number == found.number), "")
     if found.action is Action.LEAVE:
-        if offer.missing_reason and opened is None and not any(one.head == offer.tip for one in requests):
-            raise LedgerError(offer.missing_reason)
-        return PullRequestUpdate("", url, (*offer.notes, *filter(None, [found.reason])), is_open=opened is not None)
+        withheld = offer.waits and opened is None
+        what = f"{'the draft is ' if offer.mark else ''}not offered: " if withheld else ""
+        said = (*offer.notes, *([f"{what}{found.reason}"] if found.reason else []))
+        return PullRequestUpdate("", url, said, is_open=opened is not None, withheld=withheld)
     if found.action is Action.CLOSE and opened is not None:
         forge.comment(opened.number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
         forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
@@ -173,10 +176,10 @@ def post_offer(
         became_ready = rewritten and opened.draft and offer.proven
         notes = _introduce(forge, opened.number, settings, draft=False) if became_ready else ()
         action = "updated" if pushed or rewritten else ""
-        return PullRequestUpdate(action, url, (*offer.notes, *notes), is_open=True)
+        return PullRequestUpdate(action, url, (*offer.notes, *notes), is_open=True, title=offer.title)
     new = forge.create(offer.branch, forge.facts().default_branch, offer.title, offer.body, draft=not offer.proven)
     notes = _introduce(forge, new.number, settings, draft=new.draft)
-    return PullRequestUpdate("opened", new.url, (*offer.notes, *notes), is_open=True)
+    return PullRequestUpdate("opened", new.url, (*offer.notes, *notes), is_open=True, title=offer.title)
 
 
 def _introduce(forge: Forge, number: int, settings: NightlySettings, *, draft: bool) -> Sequence[str]:
@@ -239,8 +242,8 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     """Rewrite title and text of an open pull request for what is offered, unless they were written for it already."""
     if not offer.title or (offer.known_by and offer.known_by in opened.body):
         return False
-    what = "a newer version" if offer.proven or not offer.mark else "a newer draft"
-    comment = f"`{offer.command}` pushed {what}, {offer.tip[:10]}; the description is of that one."
+    what = "the newest version" if offer.proven or not offer.mark else "the newest draft"
+    comment = f"`{offer.command}` wrote the description anew: it is of {what}, {offer.tip[:10]}."
     forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
     done, _ = last_handled(opened.body)
     # A box that somebody unticked since the night looked is for the next one.

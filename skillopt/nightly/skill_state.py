@@ -20,11 +20,13 @@ from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.branches import document_on, find_removal
 from skillopt.versions.commit_message import Version, why_stale
-from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
+from skillopt.versions.merging import Conflict, StartPlace, fork_of, start_conflicts
 from skillopt.versions.repository import Repository
 
 _DUE_DAYS: Final = 30.0
 """Days after which a skill is trained again."""
+
+NOT_DUE: Final = f"trained within {_DUE_DAYS:.0f} days, unchanged"
 
 
 class DueCause(StrEnum):
@@ -138,7 +140,9 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     suite, here, path = target.suite(), target.skill().digest, target.place(repository)
     tip = repository.branch_tip(target.name) or ""
     versions = repository.versions(target.name, tip) if tip else ()
-    texts = _branch_texts(repository, target.name, path, tip, versions)
+    # A text that was there when the branch began is no news, even where nobody can tell our commits any more.
+    begun_at = fork_of(repository, tip, default_branch.commit) if tip else ""
+    texts = _branch_texts(repository, target.name, path, (tip, begun_at), versions)
     there = _on_default(repository, target, path, default_branch) or here
     if there != here and there not in texts:
         message = (
@@ -181,10 +185,13 @@ def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> t
     return (newest.at, newest.trailer("Harness"), newest.trailer("Suite-Digest")) if newest else ("", "", "")
 
 
-def _branch_texts(repository: Repository, skill: str, path: str, tip: str, versions: Sequence[Version]) -> list[str]:
+def _branch_texts(
+    repository: Repository, skill: str, path: str, ends: tuple[str, str], versions: Sequence[Version]
+) -> list[str]:
     """Return the digest of every text that a branch had, from its tip to the one that training began with."""
-    begun = [version.parent for version in versions[-1:]] + [version.merged for version in versions]
-    commits = dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun]))
+    (tip, begun_at), begun = ends, [version.parent for version in versions[-1:]]
+    begun += [version.merged for version in versions]
+    commits = dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun, begun_at]))
     return [_digest_at(repository, skill, commit, path) for commit in commits]
 
 

@@ -33,7 +33,16 @@ from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Trainin
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.posting import BranchOffer
-from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due, why_gone
+from skillopt.nightly.skill_state import (
+    NOT_DUE,
+    DefaultBranch,
+    Due,
+    DueCause,
+    SkillState,
+    sort_by_priority,
+    why_due,
+    why_gone,
+)
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.run import open_draft
@@ -48,6 +57,7 @@ from skillopt.storage.notes import mark_reported
 from skillopt.versions.branches import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.merging import StartPlace, write_start
+from skillopt.versions.refusals import add_refusals, adopt_renamed, refusal_lines, refusals_of
 from skillopt.versions.remotes import Remote, find_stored_credentials
 
 
@@ -66,6 +76,8 @@ def train_night(
     _refuse_credentials(project)
     make_folder(out)  # before anything is paid for
     remote, default_branch = _find_remote(project, review)
+    for name, lines in review.refusals.items():  # a checkout by itself brings none
+        add_refusals(project.repository(), name, lines)
     with closing(Ledger.open(project.root)) as ledger:
         night = Night(
             project,
@@ -199,7 +211,8 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
     row = SkillNight(selection.name or skill, Training.NOT_DUE)
     try:
         with writer_lock(night.project.root, f"{skill}@nightly"):
-            state, review = night.read_state(selection), night.review.of(row.skill)
+            state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
+            adopt_renamed(repository, skill, state.target.place(repository))
             answers = answer_people(selection, state, review, night.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
@@ -213,7 +226,8 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, state))
             else:
                 made = _offer(night, row.skill, state)
-            night.offers.append(made.model_copy(update={"answers": answers.posted}))
+            refusals = refusal_lines(repository, refusals_of(repository, skill))
+            night.offers.append(made.model_copy(update={"answers": answers.posted, "refusals": refusals}))
             return replace(row, answers=answers.lines)
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
@@ -235,7 +249,7 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     state = night.read_state(selection)
     due = _why_due(night, row.skill, state)
     if due is None:
-        return row
+        return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
     anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
     waits = night.why_waiting()

@@ -345,7 +345,7 @@ def _by_people(view: OfferView) -> list[ReportBlock]:
     parts: list[ReportBlock] = []
     if lines := view.by_people:
         commits = ", ".join(f"{cited(one.sha[:10])} {cited(one.subject, 80)}" for one in view.people)
-        said = f"by people ({commits})" if view.people else "that no recorded edit explains"
+        said = f"by people ({commits})" if view.people else "by people, which no recorded edit explains"
         parts += [Paragraph(f"**{count_noun(len(lines), 'line')} {said}**:"), _diff(lines[:_FIRST_EDITS])]
         if len(lines) > _FIRST_EDITS:
             parts += paragraphs(f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff.")

@@ -32,6 +32,7 @@ from skillopt.versions.decisions import (
     write_undeclined,
 )
 from skillopt.versions.merging import default_tip
+from skillopt.versions.refusals import refuse, want_again
 from skillopt.versions.repository import NewVersion, Repository
 
 _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimizer-Model", "Suite-Digest")
@@ -78,6 +79,10 @@ class _Place:
             return self.target.skill().shipped
         return read_version(self.repository, self.name, commit, self.branch.path).shipped
 
+    def refuse(self, edits: Sequence[tuple[str, Edit]], *, dropped: bool = False) -> None:
+        """Note first what is refused: no later step can lose it."""
+        refuse(self.repository, (self.name, self.branch.path), edits, self.word, dropped=dropped)
+
     def line(self, tip: str, base: str) -> EditLine:
         return EditLine.read(self.repository, self.name, self.branch.path, tip, base)
 
@@ -121,7 +126,8 @@ def decline(selection: Selection, version: str = "", word: PersonsWord | None = 
         else:
             offered, new = (draft,), place.commit(place.text(place.tip or draft.parent), base=draft.parent)
         shas, edits, said = tuple(one.sha for one in offered), offered_edits(offered), place.word
-        commit = write_declined(place.repository, new, shas, said, edits)
+        place.refuse(edits)
+        commit = write_declined(place.repository, new, shas, said)
         if draft is not None:
             place.branch.remove()
     return Declined(
@@ -165,6 +171,7 @@ def undecline(
         edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decisions.dropped and not as_draft]
         run = repository.commit(wanted).trailer("Skillopt-Run")
         shas = [one.sha for one in known]
+        want_again(repository, place.name, shas)
         commit = write_undeclined(repository, place.commit(files), versions=shas, word=place.word, edits=edits, run=run)
     return Restored(place.name, f"skillopt/{place.name}", wanted, commit)
 
@@ -192,7 +199,8 @@ def drop_offered(
         where = place.branch.name if draft else f"skillopt/{place.name}"
         skill = read_version(place.repository, place.name, tip, place.branch.path)
         files = skill.with_document(SkillDocument(line.text_without(wanted, where))).shipped
-        commit, refused = "", [(one.key, one.edit) for one in wanted]
+        refused = [(one.key, one.edit) for one in wanted]
+        place.refuse(refused, dropped=True)
         if draft is not None:
             commit = _draft_without(place, draft, files, wanted, [one.edit for one in line.edits if one not in wanted])
             newest = place.tip or draft.parent

@@ -15,7 +15,7 @@ from skillopt.prompts.evidence import render_rollout, shorten_middle
 from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
-from skillopt.runs.history import refusals_before
+from skillopt.runs.history import told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import SHORT
 from skillopt.runs.recorded import runs_on, train_rollouts_of
@@ -94,7 +94,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     note_shown(root, skill.name, found)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}
-    by_people = refusals_before(plan.repository, skill.name, plan.base, plan.suite)
+    by_people = told_refusals(plan.repository, plan.refusals, plan.suite)
     # What is cut is the edit, not the reason.
     refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
     # With folds an edit that cites no task is of nobody's.

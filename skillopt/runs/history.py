@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
-from skillopt.errors import SkilloptError, UsageError
+from skillopt.errors import RemoteError, SkilloptError, UsageError
 from skillopt.execution.recording import earlier_looks, recorded_acts
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.grades import Grading, grade_name, grade_words
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import RunPlan, read_version
-from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading, read_refusals
+from skillopt.runs.run import draft_obstacle, grade_of, open_draft, peoples_refusals, read_grading
 from skillopt.safety.capabilities import NewCapability, capability_difference
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.skills.document import Skill, SkillDocument
@@ -25,6 +26,8 @@ from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
 from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind, is_upstream
 from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
+from skillopt.versions.refusals import adopt_renamed, want_again
+from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import NewVersion, Repository
 
 _SCRIPTS: Final = ("sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "bat")
@@ -222,6 +225,7 @@ def roll_back(selection: Selection, version: str) -> Restored:
         body=f"The skill is again as it was in {wanted}.",
         trailers=(("Skill", skill), (ROLLBACK, wanted)),
     )
+    want_again(repository, skill, [wanted])
     return Restored(skill, f"skillopt/{skill}", wanted, repository.commit_version(new))
 
 
@@ -273,9 +277,23 @@ def first_text(repository: Repository, skill: str, versions: Sequence[Version], 
     return read_version(repository, skill, oldest.parent, path, missing_ok=True).document
 
 
-def refusals_before(repository: Repository, skill: str, base: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
-    """List the edits that people had refused by a commit, oldest first; no reason gives away something of the suite."""
-    found = read_refusals(repository, skill, base)
+def bring_refusals(selection: Selection, observer: RunObserver) -> None:
+    """Fetch what people refused, where there is a remote, and take over what they refused of a skill since renamed."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    name = target.settings.nightly.remote
+    try:
+        remote = Remote.find(repository, name) if name else None
+        if remote is not None:
+            remote.fetch_refusals()
+    except (RemoteError, UsageError) as error:
+        observer.notice(f"what people refused in other clones is not known: {error}")
+    adopt_renamed(repository, target.name, target.place(repository))
+
+
+def told_refusals(repository: Repository, told: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
+    """List the edits that people refused, as a run is told of them; no reason gives away something of the suite."""
+    found = peoples_refusals(repository, told)
     words = without_leaks([PersonsWord(one.by, one.reason) for one in found], suite)
     return tuple(replace(one, reason=word.reason) for one, word in zip(found, words, strict=True))
 

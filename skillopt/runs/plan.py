@@ -23,7 +23,8 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_message import UPSTREAM, commit_kind
-from skillopt.versions.merging import default_tip
+from skillopt.versions.merging import default_tip, fork_of
+from skillopt.versions.refusals import refusals_of
 from skillopt.versions.repository import NewVersion, Repository
 
 _MOST_TRAINED: Final = 200_000
@@ -79,6 +80,11 @@ class RunPlan:
         return self.repository.branch_tip(self.target.name) or self.repository.head() or ""
 
     @property
+    def refusals(self) -> str:
+        """The object with what people refused of the skill by now; empty for nothing."""
+        return refusals_of(self.repository, self.target.name)
+
+    @property
     def identities(self) -> tuple[str, ...]:
         """List the identities of target, proposer and, where there is one, judge."""
         judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
@@ -92,6 +98,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
+    repository.check_name(f"skillopt-draft/{target.name}")
     whole = target.suite()
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
@@ -166,6 +173,8 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     name, repository = plan.target.name, plan.repository
     if run.skill_path != plan.skill_path:
         return False  # other files are trained by now
+    if run.refusals != plan.refusals:
+        return False  # people refused something since
     newest = next(iter(repository.versions(name)), None)
     by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
@@ -182,7 +191,9 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
 def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
     """Record a run, or continue the one that starts from the same text, configuration and commit."""
     suite = plan.folds[0] if plan.folds else plan.suite
-    return ledger.begin_run(record_of(skill, suite, config, seed, path=plan.skill_path, base=plan.base))
+    return ledger.begin_run(
+        record_of(skill, suite, config, seed, path=plan.skill_path, start=(plan.base, plan.refusals))
+    )
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:
@@ -233,7 +244,8 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
 def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool:
     """Return whether the text in the work tree is none that the skill's branch has, or began from."""
     versions = repository.versions(target.name)
-    known = [repository.branch_tip(target.name) or "", *(version.sha for version in versions)]
+    tip = repository.branch_tip(target.name) or ""
+    known = [tip, *(version.sha for version in versions), fork_of(repository, tip) if tip else ""]
     known += [version.parent for version in versions[-1:] if version.parent]
     known += [version.merged for version in versions if version.merged]
     path = target.place(repository)

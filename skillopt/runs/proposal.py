@@ -21,7 +21,7 @@ from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.rollouts import Usage
-from skillopt.runs.history import first_text, refusals_before
+from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.recorded import earlier_gates, runs_on
 from skillopt.runs.run import RecordedRun
@@ -157,8 +157,9 @@ def propose(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
 ) -> ProposalResult:
     """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate."""
-    plan = _plan(selection, offered)
+    plan, observer = _plan(selection, offered), observer or RunObserver()
     root, name = selection.project().root, plan.target.name
+    bring_refusals(selection, observer)
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         skill = incumbent_of(plan.target, plan.repository, start)
         proposal, refused = _checked(plan, ledger, skill, offered)
@@ -166,7 +167,7 @@ def propose(
             reason = "nothing was tried: mend or drop what is refused, and propose again"
             return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
         record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite_digest)[0])
-        run = RecordedRun(plan, ledger, record, observer or RunObserver())
+        run = RecordedRun(plan, ledger, record, observer)
         terms = _terms(plan, ledger, record)
         tried = try_proposal(
             proposal, skill, suite=plan.suite, settings=plan.target.settings, runner=run.runner, terms=terms
@@ -202,7 +203,7 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
         [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)],
         few=bool(plan.folds),
         shown=bool(seen) or trained,
-        refused=refusals_before(plan.repository, record.skill, record.base, plan.suite),
+        refused=told_refusals(plan.repository, record.refusals, plan.suite),
     )
 
 
@@ -234,7 +235,7 @@ def _checked(
     repository = plan.repository
     path = plan.target.place(repository)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
-    by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
+    by_people = told_refusals(repository, plan.refusals, plan.suite)
     proposal, unsound = check_proposal(
         skill.document, edits, suite=plan.suite, settings=plan.target.settings, first=first, by_people=by_people
     )
@@ -294,7 +295,7 @@ def measure_change(
     name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]
     renamed = replace(before, name=after.name)
-    record = record_of(renamed, suite, config, len(looks), path=plan.skill_path, base=change.base)
+    record = record_of(renamed, suite, config, len(looks), path=plan.skill_path, start=(change.base, ""))
     record = ledger.begin_run(replace(record, id=name))
     run = RecordedRun(plan, ledger, record, observer)
     gate = ChangeGate(before, after, suite=suite, settings=plan.target.settings, runner=run.runner, demand=demand)

@@ -49,7 +49,8 @@ from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, disarm, is_upstream
-from skillopt.versions.decisions import edit_trailers, needed_trailers, read_decisions
+from skillopt.versions.decisions import edit_trailers, needed_trailers
+from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
 
 _RUN: Final = "Skillopt-Run"
@@ -211,9 +212,9 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     )
 
 
-def read_refusals(repository: Repository, skill: str, base: str) -> tuple[PeoplesRefusal, ...]:
-    """List the edits of a skill that people had refused by a commit, oldest first."""
-    found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
+def peoples_refusals(repository: Repository, told: str) -> tuple[PeoplesRefusal, ...]:
+    """List the newest edits that people refused, oldest first, from the object that holds them."""
+    found = read_refusals(repository, told)[-_MOST_REFUSALS:]
     return tuple(PeoplesRefusal(one.edit, one.word.reason, one.word.by, one.word.pull_request) for one in found)
 
 
@@ -267,7 +268,7 @@ def _draft_version(
     since = record.base if upstream_of(record) else parent  # a new upstream is text of others, too
     before = read_version(repository, record.skill, since, record.skill_path, missing_ok=True)
     flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
-    refused = read_refusals(repository, record.skill, record.base)
+    refused = peoples_refusals(repository, record.refusals)
     again = find_reworded([change.edit for change in draft.changes], refused, before.document).values()
     marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged, tuple(again))
     at, before_it = next((at, last) for (_, last), (at, event) in reversed([*pairwise(events)]) if event is draft)

@@ -16,7 +16,7 @@ from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.gained import gained_by_draft, why_nothing
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
-from skillopt.runs.history import refusals_before, released_of
+from skillopt.runs.history import bring_refusals, released_of, told_refusals
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
 from skillopt.runs.prospect import expect_prospect
 from skillopt.runs.recorded import spent_by_earlier
@@ -60,9 +60,11 @@ def optimize(
     selection: Selection, *, start: Start = "auto", observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> Optimized:
     """Train a skill, or continue the training that was interrupted."""
-    plan = make_plan(selection, allowance=allowance)
+    plan, observer = make_plan(selection, allowance=allowance), observer or RunObserver()
     prospect = expect_prospect(plan.suite, plan.target.settings)  # refuses before anything is written
-    root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
+    root, name = selection.project().root, plan.target.name
+    if allowance is None:  # a night has asked the remote before
+        bring_refusals(selection, observer)
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         record, resumed = begin_run(plan, ledger, start)
         observer.notice(f"continuing run {record.id}" if resumed else prospect.words)
@@ -76,7 +78,7 @@ def optimize(
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until)
         released = released_of(plan, ledger, record)
-        refused = refusals_before(plan.repository, name, record.base, plan.suite)
+        refused = told_refusals(plan.repository, record.refusals, plan.suite)
         with _handing_off(plan.target.settings, root):
             done = run_training(run, plan.suite, released, spent=spent, refused=refused)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):

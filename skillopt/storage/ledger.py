@@ -50,7 +50,7 @@ class RunRecord:
     """Identity and state of a run; `state` is running, finished, stopped or failed.
 
     `config` is canonical JSON, `start` the encoded skill that training starts from, `base` the commit
-    it starts from (empty for none), times are ISO 8601 in UTC.
+    it starts from (empty for none), `refusals` the object with what people had refused, times are ISO 8601 in UTC.
     """
 
     id: str
@@ -66,6 +66,7 @@ class RunRecord:
     reason: str = ""
     started_at: str = ""
     ended_at: str = ""
+    refusals: str = ""
 
     @property
     def kind(self) -> str:
@@ -206,7 +207,9 @@ class Ledger:
         """Record a run, or take up one of the same id again; one that was finished begins anew, as the newest."""
         begun = replace(record, started_at=record.started_at or self._now())
         values = _values(begun)
-        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", [(*values, row_digest(values))])
+        self._write(
+            "INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", [(*values, row_digest(values))]
+        )
         known = self.run(record.id)
         started = self._now() if known.state == "finished" else known.started_at
         return self._changed(replace(known, started_at=started, state="running", reason="", ended_at=""))

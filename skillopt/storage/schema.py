@@ -28,7 +28,7 @@ CREATE TABLE runs (
     id TEXT PRIMARY KEY, skill TEXT NOT NULL, skill_path TEXT NOT NULL, config TEXT NOT NULL,
     config_digest TEXT NOT NULL, suite_digest TEXT NOT NULL, start BLOB NOT NULL, base TEXT NOT NULL,
     seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL,
-    digest INTEGER NOT NULL
+    refusals TEXT NOT NULL, digest INTEGER NOT NULL
 );
 CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,

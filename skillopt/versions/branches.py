@@ -123,6 +123,15 @@ def find_removal(repository: Repository, tip: str, path: str) -> tuple[str, str]
     return commit, moved.get(path, "")
 
 
+def find_line_removal(repository: Repository, tip: str, path: str, line: str) -> Version | None:
+    """Return the commit of people before a tip that took a line out of a skill; None where it never was there."""
+    place = SkillPlace.parse(path)
+    asked = ("log", "-1", "--format=%H", f"-S{line}", tip, "--", *(place.trained if place.free else (place.folder,)))
+    commit = run_git(repository.root, *asked).decode().strip()
+    found = repository.commit(commit) if commit else None
+    return None if found is None or found.trailer("Skill") else found
+
+
 def _digest(files: Iterable[File]) -> str:
     contents = {file.path: file.content for file in files if is_shipped(file.path)}
     return digest_of(*(part for path in sorted(contents) for part in (path, contents[path])))

@@ -1,4 +1,4 @@
-"""What people decided about a skill, in commits on its branch with the edits refused, so that any clone knows it."""
+"""What people decided about the versions of a skill, in commits on its branch, so that any clone knows it."""
 
 import json
 import re
@@ -34,7 +34,6 @@ _LONGEST_REASON: Final = 300
 PULL_REQUEST: Final = "Pull-Request"
 """Trailer with the address of the pull request in which people decided."""
 
-_REFUSED: Final = "Refused-Edit"
 _NEEDED: Final = "Needed-Text"
 _RUN: Final = "Skillopt-Run"
 
@@ -65,16 +64,6 @@ class PersonsWord:
         return tuple((key, value) for key, value in rows if value)
 
 
-@dataclass(frozen=True, slots=True)
-class _EditRefusal:
-    """An edit that people refused; its key is its version's short commit with its place there: `0123456789ab/2`."""
-
-    key: str
-    edit: Edit
-    dropped: bool
-    word: PersonsWord
-
-
 @dataclass(frozen=True)
 class Decisions:
     """Decisions of people about a skill, read from its branch."""
@@ -103,19 +92,6 @@ class Decisions:
         """The keys of the edits that people dropped."""
         return frozenset(key for version in self.versions for key in version.values(DROPPED))
 
-    @cached_property
-    def refused_edits(self) -> tuple[_EditRefusal, ...]:
-        """List the edits that stay refused, oldest decision first; of an edit refused twice, the newest word counts."""
-        found: dict[str, _EditRefusal] = {}
-        for version in reversed(self.versions):
-            for row in _refused(version):
-                known = found.pop(row.key, row)
-                # One that was dropped by itself stays that, also where the whole was declined later.
-                found[row.key] = known if known.dropped else row
-            wanted = {sha[:12] for sha in _wanted_again(version)}
-            found = {key: row for key, row in found.items() if row.dropped or key.partition("/")[0] not in wanted}
-        return tuple(found.values())
-
     @property
     def newest_served(self) -> Version | None:
         """The newest version, or decision about one, that people have not declined; None where there is none."""
@@ -128,17 +104,11 @@ def read_decisions(repository: Repository, skill: str, tip: str | None = None) -
     return Decisions(repository.versions(skill, tip))
 
 
-def write_declined(
-    repository: Repository,
-    new: NewVersion,
-    offered: Sequence[str],
-    word: PersonsWord,
-    refused: Sequence[tuple[str, Edit]],
-) -> str:
+def write_declined(repository: Repository, new: NewVersion, offered: Sequence[str], word: PersonsWord) -> str:
     """Commit that people refused versions or a draft; the text is again the one that training starts from."""
     names = ", ".join(sha[:10] for sha in offered)
     body = f"{names} was declined{word.signature}. The skill is again the text that training starts from."
-    trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED), *_written(refused))
+    trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED))
     return _commit(repository, new, (f"decline {names}", body), trailers)
 
 
@@ -163,7 +133,7 @@ def write_dropped(
 ) -> str:
     """Commit a skill's text without edits that people refused."""
     keys = tuple((DROPPED, key) for key, _ in dropped)
-    trailers = (*keys, *word.trailers("Dropped"), *_written(dropped))
+    trailers = (*keys, *word.trailers("Dropped"))
     return _commit(repository, new, dropped_message([edit for _, edit in dropped], word), trailers)
 
 
@@ -196,18 +166,6 @@ def _word(version: Version, what: str) -> PersonsWord:
     return PersonsWord.said(by, reason, request)
 
 
-def _written(refused: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, str], ...]:
-    return tuple((_REFUSED, f"{key} {_write_edit(edit)}") for key, edit in refused)
-
-
-def _refused(version: Version) -> Iterable[_EditRefusal]:
-    kind = commit_kind(version)
-    for row in version.values(_REFUSED) if kind in ("declined", "dropped") else ():
-        key, _, text = row.partition(" ")
-        if _KEY.fullmatch(key) and (edit := _read_edit(text)) is not None:
-            yield _EditRefusal(key, edit, kind == "dropped", _word(version, kind.capitalize()))
-
-
 def _wanted_again(version: Version) -> tuple[str, ...]:
     """List the commits that a person asks for by name: by taking a refusal back, or by going back to it."""
     return (*version.values(UNDECLINED), *version.values(ROLLBACK))
@@ -233,12 +191,11 @@ _LONGEST_EDITS: Final = 100_000
 _LONGEST_RATIONALE: Final = 600
 _MOST_TASKS: Final = 24
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
-_KEY: Final = re.compile(r"[0-9a-f]{12}/[1-9][0-9]{0,3}")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
 _EDIT: Final = TypeAdapter(Edit)
 
 
-def _write_edit(edit: Edit) -> str:
+def write_edit(edit: Edit) -> str:
     """Write an edit as JSON on one line; its reason and its list of tasks are cut where they are long."""
     fields = asdict(edit)
     del fields["line_tasks"]
@@ -251,7 +208,8 @@ def _write_edit(edit: Edit) -> str:
     return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def _read_edit(text: str) -> Edit | None:
+def read_edit(text: str) -> Edit | None:
+    """Read an edit that was written as JSON; None where it cannot be read."""
     try:
         return replace(_EDIT.validate_json(text), line_tasks=())
     except (ValidationError, EditError):
@@ -260,7 +218,7 @@ def _read_edit(text: str) -> Edit | None:
 
 def edit_trailers(edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
     """List the trailers that name the edits of a version; none where they are too long for a commit."""
-    rows = tuple((f"Edit-{number}", _write_edit(edit)) for number, edit in enumerate(edits, 1))
+    rows = tuple((f"Edit-{number}", write_edit(edit)) for number, edit in enumerate(edits, 1))
     return rows if sum(len(text) for _, text in rows) <= _LONGEST_EDITS else ()
 
 
@@ -271,12 +229,12 @@ def needed_trailers(kept: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
 
 def needed_of(version: Version) -> tuple[Edit, ...]:
     """Read the text that a commit says tasks need, as edits that would delete it."""
-    return tuple(edit for edit in map(_read_edit, version.values(_NEEDED)) if edit is not None)
+    return tuple(edit for edit in map(read_edit, version.values(_NEEDED)) if edit is not None)
 
 
 def edits_of(version: Version) -> tuple[Edit, ...]:
     """Read the edits that a commit names; empty where it names none, or one of them cannot be read."""
-    written = [_read_edit(value) for name, value in version.trailers if _NAME.fullmatch(name)]
+    written = [read_edit(value) for name, value in version.trailers if _NAME.fullmatch(name)]
     edits = tuple(edit for edit in written if edit is not None)
     distinct = len({edit.id for edit in edits}) == len(written)
     return edits if distinct else ()
@@ -350,13 +308,24 @@ class EditLine:
         )
 
     @property
+    def explained(self) -> tuple[tuple[str, str], ...]:
+        """List the texts before and after its edits, which are not what a commit has that people amended."""
+        return tuple((step.before, self._made(step)) for step in self.steps if step.makes_edits)
+
+    def _made(self, step: _TextStep) -> str:
+        edits = edits_of(step.commit)
+        with suppress(EditError):
+            return apply_edits(SkillDocument(step.before, self.trained), edits).document.text if edits else step.after
+        return step.after
+
+    @property
     def edits(self) -> tuple[NumberedEdit, ...]:
         """List its edits, oldest first."""
         dropped = Decisions(tuple(step.commit for step in reversed(self.steps))).dropped
         named = [(key, edit, version) for version in self.versions for key, edit in offered_edits([version])]
         newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, key, edit, version, key in dropped, _is_undone(edit, newest))
+            NumberedEdit(number, key, edit, version, key in dropped, is_undone(edit, newest))
             for number, (key, edit, version) in enumerate(named, 1)
         )
 
@@ -386,7 +355,8 @@ class EditLine:
         return text
 
 
-def _is_undone(edit: Edit, text: str) -> bool:
+def is_undone(edit: Edit, text: str) -> bool:
+    """Return whether what an edit made does not stand in a text."""
     return edit.content.strip("\n") not in text if edit.content else edit.anchor.strip("\n") in text
 
 

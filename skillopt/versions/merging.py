@@ -32,6 +32,13 @@ def default_tip(repository: Repository) -> str:
     return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository.root).default
 
 
+def fork_of(repository: Repository, tip: str, onto: str = "") -> str:
+    """Return the newest commit that a branch has in common with the default branch; empty for none."""
+    default = onto or default_tip(repository)
+    found = try_git(repository.root, ["merge-base", default, tip])[1].decode().split() if default else []
+    return found[0] if found else ""
+
+
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     """Merge what two sides made of a text, line by line; None where they changed the same lines."""
     if ours in (base, theirs):

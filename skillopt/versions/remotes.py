@@ -30,6 +30,7 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
+from skillopt.versions.refusals import REFUSALS, add_refusals, all_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -52,6 +53,8 @@ _PUSH: Final = (
     "--no-recurse-submodules",
 )
 _FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
+_SEEN_REFUSALS: Final = "refs/skillopt/seen/refusals/"
+_TRIES: Final = 3
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -151,6 +154,14 @@ class Remote:
         repository.move_branch(ref, here, tip)
         self._note_seen(ref, tip)
 
+    def follow(self, skill: str, here: str, there: str, branches: str = VERSION_BRANCHES) -> None:
+        """Move a skill's local branch from a commit that the remote never had to the remote's."""
+        ref = f"{branches}{skill}"
+        if self.repository.ref_tip(ref) == here:
+            self.repository.check_branch(ref.removeprefix("refs/heads/"))
+            self.repository.move_branch(ref, here, there)
+        self._note_seen(ref, there)
+
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
         here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches, skill)
@@ -186,8 +197,30 @@ class Remote:
 
     def replace_branch(self, branch: str, commit: str, there: str) -> None:
         """Put a commit in the place of a branch of the remote, which fails if that has moved since."""
-        ref = f"refs/heads/{branch}"
-        self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
+        self._push(f"refs/heads/{branch}", commit, there)
+
+    def _push(self, ref: str, commit: str, there: str) -> None:
+        name = ref.removeprefix("refs/heads/")
+        self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], name)
+
+    def fetch_refusals(self) -> None:
+        """Fetch what people refused of all skills, which no clone brings by itself, and join it with what is here."""
+        self._reach(["fetch", *_FETCH, "--prune", "--", self.url, f"+{REFUSALS}*:{_SEEN_REFUSALS}*"])
+        for skill, lines in all_refusals(self.repository, _SEEN_REFUSALS).items():
+            add_refusals(self.repository, skill, lines)
+
+    def push_refusals(self, skill: str) -> None:
+        """Push what people refused of a skill, joined with what another clone pushed meanwhile."""
+        for left in reversed(range(_TRIES)):
+            here, there = (refusals_of(self.repository, skill, refs) for refs in (REFUSALS, _SEEN_REFUSALS))
+            if here in ("", there):
+                return
+            try:
+                self._push(f"{REFUSALS}{skill}", here, there)
+            except VersionConflictError:
+                if not left:
+                    raise
+            self.fetch_refusals()
 
     def _note_seen(self, ref: str, commit: str) -> None:
         """Note that the remote has, or had, a branch's commit, so that a rewritten branch can be followed."""

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -187,8 +188,19 @@ class Repository:
                 source = head[1], int(head[2])
         return found
 
+    def check_name(self, name: str) -> None:
+        """Refuse a branch that git cannot make, because another one has its name for a folder or lies below it."""
+        above = [f"refs/heads/{part}" for part in accumulate(name.split("/"), "{}/{}".format)][:-1]
+        listed = run_git(self.root, "for-each-ref", "--format=%(refname)", *above, f"refs/heads/{name}/").decode()
+        blocking = [ref for ref in listed.splitlines() if ref in above or ref.startswith(f"refs/heads/{name}/")]
+        if blocking:
+            found = blocking[0].removeprefix("refs/heads/")
+            advice = f"rename that one: git branch -m {found} ANOTHER-NAME"
+            raise VersionConflictError(f"expected no branch in the way of {name}, found {found}; {advice}")
+
     def check_branch(self, name: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version."""
+        self.check_name(name)
         if place := self.checked_out_in(f"refs/heads/{name}"):
             found = f"expected branch {name} free to move, found it checked out in {place}"
             raise VersionConflictError(f"{found}; switch to another branch there, then run this again")

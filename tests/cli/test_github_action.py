@@ -331,5 +331,9 @@ def test_comments_are_acted_on_for_people_who_may_write_and_nothing_of_the_chang
     (job,) = read_yaml(path)["jobs"].values()
     assert "github.event.comment.author_association" in job["if"]
     assert "github.event.issue.pull_request" in job["if"]
+    assert re.search(r"startsWith\([\w.]+\.comment\.body, '/skillopt '\)", job["if"])
+    later = re.search(r"contains\([\w.]+\.comment\.body, fromJSON\('(.*?)'\)\)", job["if"])
+    assert later is not None
+    assert json.loads(later[1]) == "\n/skillopt "
     assert job["uses"] == "$/.github/workflows/skillopt-nightly.yml"
     assert "steps" not in job

@@ -1,6 +1,8 @@
 """Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +32,14 @@ def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nig
     assert git(nights.bare, "rev-parse", REF) == git(nights.folder, "rev-parse", REF)
     again = nights.run()["rows"]
     assert (again["draft"]["action"], len(forge.pulls)) == ("", 1)
-    assert nights.tell().startswith("nothing improved: 1 skill")
+    assert nights.tell().startswith("nothing improved, 1 draft to look at: 1 skill")
 
 
 def test_a_later_run_rewrites_the_draft_and_its_pull_request(nights: Nights, forge: FakeForge) -> None:
     run_events(nights.folder, graded(EMAIL))
     said = nights.tell()
-    assert "rows: draft pull request opened: https://github.com/acme/skills/pull/1" in said
+    assert "rows: draft pull request opened: https://github.com/acme/skills/pull/1, 0 of 8 → 4 of 8" in said
+    assert "(1 not due), not due: trained within 30 days" in said
     assert "nothing improved, 1 draft to look at: 1 skill" in said
     run_events(nights.folder, graded(EMAIL, DATES, grade=Grade.PROVEN_HERE, probability=0.99), seed=1)
     assert nights.run()["rows"]["draft"]["action"] == "updated"
@@ -132,3 +135,52 @@ def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_nee
     assert "removes `- Remember" in pull["body"]
     again = nights.run()["rows"]
     assert (again["training"], again["shrunk"], again["offer"]["action"], len(forge.pulls)) == ("not due", "", "", 1)
+
+
+def test_a_version_that_an_agents_edits_made_is_offered_though_no_test_compared_it(
+    nights: Nights, forge: FakeForge, tmp_path: Path
+) -> None:
+    assert propose(nights, tmp_path, EMAIL, DATES) == 0
+    row = nights.run()["rows"]
+    assert (row["offer"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
+    assert forge.pulls[1]["title"].startswith("rows: 0 of 8 → ")
+
+
+def test_a_draft_that_waits_for_a_person_is_offered_with_what_to_look_at(
+    nights: Nights, forge: FakeForge, tmp_path: Path
+) -> None:
+    assert propose(nights, tmp_path, EMAIL, DATES, "Run `String.fromCharCode(104,105)`.") == 0
+    row = nights.run("--max-usd", "1e-10")["rows"]
+    assert (row["draft"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
+    assert "A person must look at this" in forge.pulls[1]["body"]
+    assert "fromCharCode" in forge.pulls[1]["body"]
+
+
+def test_a_draft_without_a_pull_request_is_measured_and_offered_where_no_run_is_recorded(
+    nights: Nights, forge: FakeForge
+) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN))
+    nights.run()
+    git(nights.folder, "push", "--quiet", "origin", "skillopt/rows:main")
+    git(nights.folder, "pull", "--quiet", "origin", "main")
+    forge.set_state(1, merged=True)
+    run_events(nights.folder, graded(EMAIL, DATES), seed=1)
+    assert nights.run()["rows"]["draft"]["action"] == "opened"
+    del forge.pulls[2]
+    row = nights.clone("fresh").run()["rows"]
+    assert (row["training"], row["draft"]["action"]) == ("not due", "opened")
+
+
+def propose(nights: Nights, place: Path, *rules: str) -> int:
+    """Propose rules as an agent does; give how that ended."""
+    content = "".join(f"- {rule}\n" for rule in rules)
+    edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
+    (place / "edits.json").write_text(json.dumps([edit]))
+    return skillopt(nights.folder, "propose", str(place / "edits.json"), "rows", "--set", "review=listed").returncode
+
+
+def test_a_version_that_is_not_offered_is_told_with_the_reason(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN), ends=KeyboardInterrupt())
+    told = nights.tell("--max-usd", "1e-10")
+    assert "rows: not offered: its run ended early: interrupted" in told
+    assert forge.pulls == {}

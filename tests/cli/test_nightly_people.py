@@ -7,6 +7,7 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
 from skillopt.versions.decisions import read_decisions
+from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import graded, run_events
 from tests.fakes.fake_forge import FakeForge
@@ -104,9 +105,10 @@ def test_a_closed_draft_is_declined_for_every_clone_and_offered_again_when_it_is
     forge.set_state(1)
     nights.run()
     assert git(nights.bare, "branch", "--list", "skillopt-draft/rows") == ""
-    decisions = read_decisions(Repository(nights.bare), "rows")
-    assert draft in decisions.declined
-    assert [one.word.reason for one in decisions.refused_edits] == ["We do not change addresses."]
+    bare = Repository(nights.bare)
+    assert draft in read_decisions(bare, "rows").declined
+    (refused,) = read_refusals(bare, refusals_of(bare, "rows"))
+    assert refused.word.reason == "We do not change addresses."
     run_events(nights.folder, graded("Write e-mail addresses in lower case."), seed=1)
     nights.run()
     assert list(forge.pulls) == [1]
@@ -115,5 +117,6 @@ def test_a_closed_draft_is_declined_for_every_clone_and_offered_again_when_it_is
     row = nights.run()["rows"]
     assert any("its draft is offered again" in line for line in row["answers"])
     assert row["draft"]["is_open"]
-    assert read_decisions(Repository(nights.bare), "rows").declined == frozenset()
+    assert read_decisions(bare, "rows").declined == frozenset()
+    assert read_refusals(bare, refusals_of(bare, "rows")) == ()
     assert nights.run()["rows"]["answers"] == []

@@ -1,5 +1,6 @@
 """Nights over weeks, each of them check, train and offer; after each, text, branches and costs agree."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,9 @@ def test_a_merged_version_is_where_the_next_training_begins(story: Story) -> Non
     fourth = story.night()
     assert (fourth.code, fourth.row["versions"], fourth.offer) == (0, 1, "opened"), fourth
     assert "email" not in story.text("main")
+    removed = git(story.nights.bare, "rev-parse", "main")[:10]
+    assert f"brings back what {removed} (A rule of ours) removed from main" in story.pull(2)["body"]
+    assert any(removed in note for note in fourth.row["offer"]["notes"])
     assert fourth.paid == fourth.result["rollouts"]
     story.check_claims(2)
     story.check_unchanged()
@@ -80,3 +84,30 @@ def test_a_branch_that_a_person_rewrote_is_followed_and_offered_as_it_is(story: 
     story.check_claims()
     story.check_unchanged()
     story.elsewhere("fresh").check_unchanged()
+
+
+def test_a_commit_whose_message_was_amended_stays_offered_and_is_told_as_text_by_people(story: Story) -> None:
+    def reword(folder: Path) -> None:
+        git(folder, "commit", "--quiet", "--amend", "-m", "Reworded by Ada")
+
+    story.edit_other()
+    tip = story.force(BRANCH, reword)
+    second = story.night()
+    assert (second.code, second.offer, story.tip(), story.pull()["state"]) == (0, "updated", tip, "open"), second
+    assert "Reworded by Ada" in story.pull()["body"]
+    assert not any("measured against a text that is gone" in said for said in story.forge.said(1))
+    story.check_unchanged()
+
+
+def test_a_line_that_an_amended_commit_adds_is_told_as_a_line_by_people(story: Story) -> None:
+    def add_a_line(folder: Path) -> None:
+        document = folder / SKILL_FILE
+        document.write_text(f"{document.read_text()}- Keep the header row.\n")
+        git(folder, "commit", "--quiet", "--amend", "--no-edit", "-a")
+
+    story.force(BRANCH, add_a_line)
+    second = story.night()
+    assert (second.code, second.offer) == (0, "updated"), second
+    (told,) = re.findall(r"\*\*1 line by people.*?```diff\n(.*?)\n```", story.pull()["body"], re.DOTALL)
+    assert told == "+- Keep the header row."
+    assert not any("pushed" in said for said in story.forge.said(1))

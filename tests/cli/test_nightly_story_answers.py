@@ -9,6 +9,8 @@ import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
+from skillopt.versions.refusals import RefusedByPeople, read_refusals, refusals_of
+from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import make_nights
@@ -31,6 +33,12 @@ def untrained(tmp_path: Path) -> Iterator[Story]:
 def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
     """List the values of a trailer of a commit on the remote."""
     return git(story.nights.bare, "log", "-1", f"--format=%(trailers:key={key},valueonly,unfold)", commit).splitlines()
+
+
+def refusals(story: Story) -> tuple[RefusedByPeople, ...]:
+    """List what the remote knows to be refused."""
+    bare = Repository(story.nights.bare)
+    return read_refusals(bare, refusals_of(bare, "rows"))
 
 
 def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again_where_no_run_is_recorded(
@@ -113,7 +121,7 @@ def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(sto
     assert trailers(story, "Declined") == [offered]
     assert trailers(story, "Declined-Reason") == ["Our vendors want their own style."]
     assert story.text() == story.text("main")
-    assert len(trailers(story, "Refused-Edit")) == len(re.findall("skillopt edit:", story.pull()["body"]))
+    assert len(refusals(story)) == len(re.findall("skillopt edit:", story.pull()["body"]))
     story.check_unchanged()
 
     story.grow_suite()
@@ -167,3 +175,59 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     assert len(read_checklist(story.pull()["body"])) == len((EMAIL, DATES))
     story.check_claims()
     story.check_unchanged()
+
+
+def delete_branch(story: Story) -> None:
+    """Close the pull request with a reason and delete its branch, as the buttons of the forge do."""
+    story.forge.say(1, "ada", "No: our vendors want their own style.")
+    story.forge.set_state(1)
+    git(story.nights.bare, "branch", "--quiet", "-D", BRANCH)
+
+
+@pytest.mark.parametrize("night_before", [False, True])
+def test_a_fresh_clone_knows_what_was_refused_on_a_branch_that_is_deleted(story: Story, *, night_before: bool) -> None:
+    count = len(read_checklist(story.pull()["body"]))
+    if night_before:
+        story.forge.say(1, "ada", "No: our vendors want their own style.")
+        story.forge.set_state(1)
+        assert story.elsewhere("first").night().code == 0
+        git(story.nights.bare, "branch", "--quiet", "-D", BRANCH)
+    else:
+        delete_branch(story)
+    night = story.elsewhere("fresh").night()
+    assert night.code == 0, night
+    assert [(one.word.by, one.word.reason) for one in refusals(story)] == [
+        ("ada", "No: our vendors want their own style.")
+    ] * count
+    assert not any(rule in story.text(branch) for branch in branches(story) for rule in (EMAIL, DATES))
+    again = story.elsewhere("later").night()
+    assert (again.code, len(refusals(story))) == (0, count)
+
+
+def branches(story: Story) -> list[str]:
+    return git(story.nights.bare, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
+
+
+def test_a_kept_clone_whose_branch_was_deleted_here_too_does_not_offer_the_same_again(story: Story) -> None:
+    delete_branch(story)
+    git(story.nights.folder, "branch", "--quiet", "-D", BRANCH)
+    night = story.night()
+    assert night.code == 0, night
+    assert not any(rule in story.text(branch) for branch in branches(story) for rule in (EMAIL, DATES))
+
+
+def test_a_renamed_skill_keeps_its_refusals(story: Story) -> None:
+    story.forge.say(1, "ada", f"/skillopt drop {story.number_of(EMAIL)}: our vendors need their capitals")
+    assert story.night().code == 0
+    with story.person() as folder:
+        git(folder, "mv", "skills/rows", "skills/lines")
+        config, text = folder / "skillopt.toml", folder / "skills/lines/SKILL.md"
+        config.write_text(config.read_text().replace("[skills.rows]", "[skills.lines]"))
+        text.write_text(text.read_text().replace("name: rows", "name: lines"))
+        git(folder, "commit", "--quiet", "-am", "Rename the skill")
+        git(folder, "push", "--quiet", "origin", "main")
+    night = story.elsewhere("fresh").night()
+    assert night.code == 0, night
+    bare = Repository(story.nights.bare)
+    (refused,) = read_refusals(bare, refusals_of(bare, "lines"))
+    assert (EMAIL in refused.edit.content, refused.word.by) == (True, "ada")

@@ -12,8 +12,9 @@ from mcp import Client
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.decisions import PersonsWord, write_dropped
-from skillopt.versions.repository import NewVersion, Repository
+from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.refusals import refuse
+from skillopt.versions.repository import Repository
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
@@ -72,15 +73,6 @@ def asked() -> Iterator[Asked]:
         yield model
 
 
-def refuse(folder: Path, skill: str, content: str, word: PersonsWord) -> None:
-    """Commit that a person dropped an edit, of a version that this clone does not have."""
-    repository, path = Repository.find(folder), f"skills/{skill}"
-    base = repository.head() or ""
-    files = repository.read_folder(base, path)
-    place = NewVersion(skill, path, files, "2026-01-05T00:00:00+00:00", parent=base, expected_tip=None)
-    write_dropped(repository, place, [(f"{'0' * 12}/1", Edit("s1e1", Op.ADD, content=content))], word)
-
-
 def refusals_of_training(folder: Path) -> set[str]:
     """Return why the newest training tried edits no more that had been proposed."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
@@ -101,7 +93,9 @@ def test_training_tells_the_optimizer_model_who_refused_what_and_why_and_does_no
 
 def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path: Path, asked: Asked) -> None:
     siblings = make_siblings(tmp_path / "project")
-    refuse(siblings, "expense-claims", "- Claim every meal.", PersonsWord("Ada", "meals are flat rates"))
+    edit, word = Edit("s1e1", Op.ADD, content="- Claim every meal."), PersonsWord("Ada", "meals are flat rates")
+    place = "expense-claims", "skills/expense-claims"
+    refuse(Repository.find(siblings), place, [(f"{'0' * 12}/1", edit)], word, dropped=True)
     model = ("--train", "--repeats", "1", "--model", "openai-compatible/optimizer", "--set", "max_tokens=1000000")
     ended = skillopt(siblings, "trigger", "expense-claims", *model, SKILLOPT_BASE_URL=asked.address)
     assert ended.returncode in {0, 1}, ended.stderr

@@ -272,13 +272,14 @@ class FakeForge:
         if pull["state"] == "open" and self.repository is not None:
             pull["sha"] = self._tip(pull["branch"])
         number, branch = pull["number"], pull["branch"]
+        home = {"repo": {"full_name": pull.get("home", self.name)}}
         return {
             "url": self._at(f"/pulls/{number}"),
             "issue_url": self._at(f"/issues/{number}"),
             "html_url": f"https://github.com/{self.name}/pull/{number}",
             **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body", "draft")},
-            "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}"},
-            "base": {"ref": pull["base"]},
+            "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}", **home},
+            "base": {"ref": pull["base"], "repo": {"full_name": self.name}},
             "closed_at": pull.get("closed_at"),
             "node_id": f"PR_{number}",
             "labels": [{"name": name} for name in pull.get("labels", [])],

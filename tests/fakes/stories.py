@@ -146,6 +146,14 @@ class Story:
             git(folder, "push", "--quiet", "origin", branch)
             return git(folder, "rev-parse", "HEAD")
 
+    def edit_other(self) -> None:
+        """Let a person commit a file on main that is of no skill."""
+        with self.person() as folder:
+            (folder / "README").write_text("Other things.\n")
+            git(folder, "add", "README")
+            git(folder, "commit", "--quiet", _ANNA, "-m", "Other things")
+            git(folder, "push", "--quiet", "origin", "main")
+
     def grow_suite(self) -> None:
         """Let a person add a task, so that the skill is due again."""
         with self.person() as folder:

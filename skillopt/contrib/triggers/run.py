@@ -30,7 +30,7 @@ from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, Tes
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
-from skillopt.runs.history import refusals_before, without_leaks
+from skillopt.runs.history import told_refusals, without_leaks
 from skillopt.runs.recorded import read_error
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -40,6 +40,7 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_message import Version
+from skillopt.versions.refusals import refusals_of
 
 _SHORT: Final = 12
 
@@ -127,10 +128,9 @@ def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescrip
         TriedDescription(branch.text(sha), refusal_words("it", word.by, word.reason))
         for sha, word in zip(declined, without_leaks([*declined.values()], hidden), strict=True)
     )
-    base = repository.branch_tip(name) or repository.head() or ""
     edits = (
         TriedDescription(one.edit.summary, f"an edit of the skill's text; {one.words}")
-        for one in refusals_before(repository, name, base, hidden)[-MOST_LISTED:]
+        for one in told_refusals(repository, refusals_of(repository, name), hidden)[-MOST_LISTED:]
     )
     return (*descriptions, *edits)
 

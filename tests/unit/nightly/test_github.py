@@ -144,3 +144,12 @@ def test_review_comments_are_read_page_by_page_newest_first_and_files_as_they_we
     assert asked.file_at(commit, name) == git(server.repository, "show", f"{commit}:{name}") + "\n"
     assert asked.file_at(commit, "gone") is None
     assert server.writes == []
+
+
+def test_a_pull_request_from_another_repository_with_a_branch_of_our_name_is_not_ours(server: FakeForge) -> None:
+    forge = github(server.url)
+    theirs = forge.create("skillopt/rows", "main", "Theirs", "Body")
+    server.pulls[theirs.number]["home"] = "acme/fork"
+    assert forge.pull_requests("skillopt/rows") == ()
+    server.pulls[theirs.number]["home"] = server.name
+    assert [one.number for one in forge.pull_requests("skillopt/rows")] == [theirs.number]

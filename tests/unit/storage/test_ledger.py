@@ -273,7 +273,7 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
         Ledger.open(held_out, read_only=True)
 
 
-@pytest.mark.parametrize("version", [0, 4])
+@pytest.mark.parametrize("version", [0, 6])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     tmp_path: Path, version: int, *, read_only: bool

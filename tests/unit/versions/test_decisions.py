@@ -16,6 +16,7 @@ from skillopt.versions.decisions import (
     write_declined,
     write_dropped,
 )
+from skillopt.versions.refusals import read_refusals, refusals_of, refuse
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
@@ -68,12 +69,11 @@ def test_decisions_read_back_are_decisions_written(
     repository = Repository.find(folder)
     sha = commit(folder, trailers=(*NEW_VERSION.trailers, *edit_trailers(edits)))
     refused = offered_edits([repository.commit(sha)])
-    write_declined(repository, decision(folder, git(folder, "rev-parse", "main")), [sha], word, refused)
-    found = read_decisions(repository, "rows")
-    assert found.declined_by == {sha: word}
-    assert [(row.edit, row.word) for row in found.refused_edits] == [(edit, word) for edit in edits]
+    write_declined(repository, decision(folder, git(folder, "rev-parse", "main")), [sha], word)
+    assert read_decisions(repository, "rows").declined_by == {sha: word}
+    refuse(repository, ("rows", FOLDER), refused, word, dropped=False)
+    found = read_refusals(repository, refusals_of(repository, "rows"))
+    assert [(row.edit, row.word) for row in found] == [(edit, word) for edit in edits]
     keys = [(f"{sha[:12]}/{index}", edit) for index, edit in enumerate(edits, 1)]
     write_dropped(repository, decision(folder), keys, word)
-    dropped = read_decisions(repository, "rows")
-    assert dropped.dropped == {key for key, _ in keys}
-    assert all(row.dropped for row in dropped.refused_edits)
+    assert read_decisions(repository, "rows").dropped == {key for key, _ in keys}

@@ -87,6 +87,16 @@ class TestTheBranch:
         assert git(tmp_path / "reading", "status", "--porcelain") == ""
         assert commit(folder) == first
 
+    @pytest.mark.parametrize("name", ["skillopt", "skillopt/rows/x/y"])
+    def test_a_branch_whose_name_is_in_the_way_is_named_before_anything_is_written(
+        self, folder: Path, name: str
+    ) -> None:
+        git(folder, "branch", name)
+        git(folder, "branch", "skillopt-draft/rows")
+        with pytest.raises(VersionConflictError, match=f"found {name};"):
+            Repository.find(folder).check_name("skillopt/rows")
+        Repository.find(folder).check_name("skillopt-draft/rows")
+
 
 class TestVersionsOfUsers:
     @pytest.mark.parametrize(
