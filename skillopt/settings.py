@@ -106,7 +106,7 @@ class NightlySettings(BaseModel):
     forge: Annotated[
         str,
         Field(
-            description="Where `nightly` opens pull requests: `github`, `gitlab`, or `none` for files in "
+            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
             "`.skillopt/pull-requests/`. For all skills.",
             min_length=1,
         ),

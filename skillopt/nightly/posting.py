@@ -29,7 +29,7 @@ _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _CALLS: Final = re.compile(
     r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
-    r"|/(?:issues|pull|merge_requests)/(?=\d)",
+    r"|/(?:issues|pull)/(?=\d)",
     re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)

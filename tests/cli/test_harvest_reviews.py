@@ -16,7 +16,6 @@ from skillopt.suites import load_suite
 from skillopt.tasks import Task
 from skillopt.verifiers import load_verifier
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
-from tests.fakes.fake_gitlab import fake_gitlab
 from tests.fakes.planted_secrets import SECRETS
 from tests.fakes.projects import git, make_project, skillopt
 from tests.fakes.reviewed import SAID, Reviewed, export, make_reviewed
@@ -164,34 +163,6 @@ def test_a_forge_that_refuses_is_named_with_the_time_to_wait(
     assert ended.returncode not in (0, 1)
     assert words in ended.stderr
     assert TOKEN not in ended.stderr
-
-
-def test_gitlab_gives_the_same_rule(project: Path, reviewed: list[Reviewed], monkeypatch: pytest.MonkeyPatch) -> None:
-    with fake_gitlab(project) as made:
-        made.login = "author"
-        made.users.append(made.login)
-        for one in reviewed:
-            made.merge_requests[one.number] = {
-                "iid": one.number,
-                "state": "opened",
-                "author": {"username": "author"},
-                "source_project_id": 7,
-                "labels": [],
-                "title": f"Add step {one.number}",
-                "description": "",
-                "target_branch": "main",
-                "source_branch": f"step{one.number}",
-            }
-            made.review(one.number, ("ada", "eve", "mo")[one.number % 3], one.path, 7, one.text, one.before)
-        for name, value in (("GITLAB_TOKEN", TOKEN), ("CI_API_V4_URL", made.url), ("CI_PROJECT_PATH", made.name)):
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("SKILLOPT_FORGE", "gitlab")
-        found = harvested(project)
-        assert made.writes == []
-    assert [one["why"].partition(" (")[0] for one in found["rules"]] == [
-        "said 4 times by 3 people over 4 pull requests"
-    ]
-    assert found["left_out"] == {"replies or of the author": 4}
 
 
 def test_remarks_without_a_change_in_their_place_and_nits_of_a_formatter_are_counted_and_left_out(
