@@ -1,7 +1,7 @@
-"""`skillopt benchmark`: run a published benchmark, or list what is there.
+"""`python -m benchmarks.published`: run a published benchmark, or list what is there.
 
-skillopt benchmark formula --model openai/NAME --from CLONE --max-usd 5 [--tasks 60]
-skillopt benchmark --list
+python -m benchmarks.published formula --model openai/NAME --from CLONE --max-usd 5 [--tasks 60]
+python -m benchmarks.published --list
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="skillopt benchmark", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.published", description=main.__doc__)
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(BENCHMARKS)}")
     parser.add_argument(
         "--list", action="store_true", help="list the benchmarks: size, licence, how to get them, tokens"
@@ -97,7 +97,7 @@ def _estimate(source: Source, model: str) -> tuple[int, float | None]:
 
 def _run(chosen: argparse.Namespace) -> int:
     if not chosen.name or not chosen.model:
-        raise UsageError("expected a benchmark and --model PROVIDER/NAME, found none; `skillopt benchmark --list`")
+        raise UsageError("expected a benchmark and --model PROVIDER/NAME, found none; --list shows the benchmarks")
     if chosen.max_usd is None and chosen.max_rollouts is None:
         raise UsageError(
             "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"

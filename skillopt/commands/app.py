@@ -35,7 +35,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "audit": ("audit:audit", "Find which skills help, hurt or do nothing."),
         "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
         "gate": ("gate:gate", "Test a change of skills, by whoever made it."),
-        "benchmark": ("benchmark:benchmark", "Run a published benchmark; in a clone of the repository."),
     },
     "Versions and drafts": {
         "status": ("status:status", "List the newest runs of this project."),
@@ -50,7 +49,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Reports": {
         "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
-        "watch": ("watch:watch", "Follow a run on the terminal until it ends."),
     },
     "Nights and jobs": {
         "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
