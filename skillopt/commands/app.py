@@ -56,8 +56,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Remove": {"clean": ("clean:clean", "List what skillopt stores in this project, and remove what you name.")},
     "Other ways to train": {
-        "evidence": ("evidence:evidence", "Show the results of the skill on train tasks."),
-        "propose": ("propose:propose", "Test, gate and commit edits of your own."),
         "tune": ("tune:tune", "Search for settings that make training gain more."),
     },
 }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from skillopt.execution.masking import Masking
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give the documented exit code."""
+def run(arguments: Sequence[str] | None = None, app: "Typer | None" = None) -> int:
+    """Run a command, by default of the command line, and give the documented exit code."""
     try:
         with ending_on_ctrl_c():
             from skillopt.execution.installation import namesake
@@ -27,7 +27,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             if (sys.argv[1:] if arguments is None else list(arguments)) == ["--version"]:
                 sys.stdout.write(f"skillopt-mcp {__version__}\n")  # importing all commands takes ten times as long
                 return 0
-            from skillopt.commands.app import app
+            if app is None:
+                from skillopt.commands.app import app
             from skillopt.execution.masking import environment_masking
 
         with _masked_output(environment_masking()):
