@@ -50,7 +50,7 @@ class Stream(Enum):
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
     TRIGGERS = 9
     """Measurements of when a skill is loaded, outside of any training."""
-    AUDIT = 10
+    NO_SKILL = 10
     """Comparisons of skills with no skill, outside of any training."""
     SIBLINGS = 11
     """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""

@@ -32,7 +32,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Measure": {
         "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
-        "audit": ("audit:audit", "Find which skills help, hurt or do nothing."),
         "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
         "gate": ("gate:gate", "Test a change of skills, by whoever made it."),
     },

@@ -96,11 +96,6 @@ class BranchOffer(StrictModel):
     def _acts_on_nothing(cls, text: str) -> str:
         return disarm_page(text)
 
-    @property
-    def command(self) -> str:
-        """The command that offers from this branch."""
-        return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
-
 
 class PostedAnswer(StrictModel):
     """What is said under a pull request to people who asked for something."""
@@ -164,7 +159,7 @@ def post_offer(
             raise LedgerError(offer.missing_reason)
         return PullRequestUpdate("", url, (*offer.notes, *filter(None, [found.reason])), is_open=opened is not None)
     if found.action is Action.CLOSE and opened is not None:
-        forge.comment(opened.number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
+        forge.comment(opened.number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
         forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
         forge.close(opened.number)
         return PullRequestUpdate("closed", url, (*offer.notes, found.reason))
@@ -240,7 +235,7 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     if not offer.title or (offer.known_by and offer.known_by in opened.body):
         return False
     what = "a newer version" if offer.proven or not offer.mark else "a newer draft"
-    comment = f"`{offer.command}` pushed {what}, {offer.tip[:10]}; the description is of that one."
+    comment = f"`skillopt nightly` pushed {what}, {offer.tip[:10]}; the description is of that one."
     forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
     done, _ = last_handled(opened.body)
     # A box that somebody unticked since the night looked is for the next one.
