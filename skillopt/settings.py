@@ -177,7 +177,7 @@ class Settings(PresetConstants):
         BeforeValidator(_join_names),
         Field(
             description="How the target is run: `claude-code`, `codex`, `opencode`, `gemini`, `copilot` or NAME of a "
-            "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program "
+            "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, or `demo` (a program "
             "that understands table rules only). None is the default: `skillopt init` writes one. With a list each "
             "does every task, and one text is trained for all; commands that do not compare take the first."
         ),
@@ -257,7 +257,7 @@ class Settings(PresetConstants):
         Field(
             description="What becomes of a text with something new in its capability difference: it waits as a draft "
             "until a person takes it (`always`), or the difference is only `listed`. `auto` is `always` where no "
-            "sandbox bounds who does the tasks: agents without bubblewrap, and `handoff`. `skillopt docs reviewing`"
+            "sandbox bounds who does the tasks: agents without bubblewrap. `skillopt docs reviewing`"
         ),
     ] = "auto"
     # Caps

@@ -102,7 +102,7 @@ def _run(chosen: argparse.Namespace) -> int:
         raise UsageError(
             "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"
         )
-    if "handoff" in {chosen.model, chosen.harness} and not chosen.by:
+    if "handoff" in f"{chosen.model} {chosen.harness}" and not chosen.by:
         raise UsageError("expected --by WHO, who answers what is handed off, found none; the results file says it")
     benchmark = benchmark_of(chosen.name)
     _expect_harness(benchmark, chosen.harness)
@@ -112,7 +112,7 @@ def _run(chosen: argparse.Namespace) -> int:
     start = load_skill(_start(benchmark.name, chosen.start))
     more = {"workers": chosen.workers, "base_url": chosen.base_url, "rollout_tokens": chosen.rollout_tokens}
     more = {name: value for name, value in more.items() if value is not None}
-    harness = chosen.harness or ("handoff" if chosen.model == "handoff" else f"chat/{chosen.model}")
+    harness = chosen.harness or f"chat/{chosen.model}"
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)

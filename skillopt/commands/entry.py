@@ -27,12 +27,11 @@ def run(arguments: Sequence[str] | None = None, app: "Typer | None" = None) -> i
             if (sys.argv[1:] if arguments is None else list(arguments)) == ["--version"]:
                 sys.stdout.write(f"skillopt-mcp {__version__}\n")  # importing all commands takes ten times as long
                 return 0
-            if app is None:
-                from skillopt.commands.app import app
+            from skillopt.commands.app import app as command_line
             from skillopt.execution.masking import environment_masking
 
         with _masked_output(environment_masking()):
-            return _run_masked(app, arguments)
+            return _run_masked(app or command_line, arguments)
     except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
         sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
