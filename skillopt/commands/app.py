@@ -42,7 +42,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "show": ("show:show", "Show a version: what changed, and why."),
         "blame": ("blame:blame", "Show which version, run and tasks put each line here."),
         "take": ("rollback:take", "Make the draft a version after you approve it."),
-        "update": ("update:update", "Apply what was learned to a new upstream text of the skill."),
+        "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
         "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
         "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
     },

@@ -90,11 +90,10 @@ def test_the_commands_of_the_page_on_shrinking_work_in_order(tmp_path: Path) -> 
         file.writelines(f"- {rule}\n" for rule in rules)
     upstream = tmp_path / "upstream" / "my-skill" / "SKILL.md"
     upstream.parent.mkdir(parents=True)
-    upstream.write_text(
-        (folder / "skills/my-skill/SKILL.md").read_text(encoding="utf-8") + "- News.\n", encoding="utf-8"
-    )
+    text = (folder / "skills/my-skill/SKILL.md").read_text(encoding="utf-8")
+    upstream.write_text(text.replace("# Rows\n", "# Rows\n\nNews.\n"), encoding="utf-8")
     shown = [line for block in blocks(CHECKOUT / "docs" / "shrink.md", "console") for line in block.splitlines()]
-    assert len(shown) >= 10
+    assert len(shown) >= 9
     for command in (line.removeprefix("$ ").split("#")[0].split() for line in shown):
         ended = skillopt(folder, *offline(command[1:]))
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
