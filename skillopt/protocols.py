@@ -1,12 +1,12 @@
-"""All protocols: Model, Harness, Verifier, Executor, Runner, Forge, ReviewedForge.
+"""All protocols: Model, Harness, Verifier, Executor, Runner, Forge.
 
 A driver is one file behind one of these, named in a name → import-path table and held to the port's contract test.
 Paths are plain strings here because the core touches no files.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.skills.document import Skill
@@ -249,20 +249,4 @@ class Forge(Protocol):
 
     def close(self, number: int) -> None:
         """Close a pull request without merging it."""
-        ...
-
-
-class ReviewedForge(Protocol):
-    """Gives what reviewers said of lines; a token that may read is enough, and every method raises ForgeError."""
-
-    def review_comments(self, most: int) -> Sequence[Mapping[str, Any]]:
-        """List the newest comments on lines of pull requests, with the keys of GitHub's API."""
-        ...
-
-    def pull_request(self, number: int) -> PullRequest:
-        """Read a pull request."""
-        ...
-
-    def file_at(self, commit: str, path: str) -> str | None:
-        """Read a text file as a commit has it; None where it is not there, or is no text."""
         ...

@@ -47,7 +47,7 @@ class Stream(Enum):
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
     TRIGGERS = 9
     """Measurements of when a skill is loaded, outside of any training."""
-    AUDIT = 10
+    NO_SKILL = 10
     """Comparisons of skills with no skill, outside of any training."""
     SHRINK = 12
     """Comparisons of a text that was shortened, or moved to a new upstream, with the one before."""

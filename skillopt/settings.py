@@ -112,7 +112,7 @@ class NightlySettings(BaseModel):
     forge: Annotated[
         str,
         Field(
-            description="Where `nightly` opens pull requests: `github`, `gitlab`, or `none` for files in "
+            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
             "`.skillopt/pull-requests/`. For all skills.",
             min_length=1,
         ),
@@ -183,7 +183,7 @@ class Settings(PresetConstants):
         BeforeValidator(_join_names),
         Field(
             description="How the target is run: `claude-code`, `codex`, `opencode`, `gemini`, `copilot` or NAME of a "
-            "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program "
+            "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, or `demo` (a program "
             "that understands table rules only). None is the default: `skillopt init` writes one. Of a list the "
             "first is trained on, and a text that does worse with another one stays a draft; `skillopt evaluate` runs "
             "all of them."
@@ -259,7 +259,7 @@ class Settings(PresetConstants):
         Field(
             description="What becomes of a text with something new in its capability difference: it waits as a draft "
             "until a person takes it (`always`), or the difference is only `listed`. `auto` is `always` where no "
-            "sandbox bounds who does the tasks: agents without bubblewrap, and `handoff`. `skillopt docs reviewing`"
+            "sandbox bounds who does the tasks: agents without bubblewrap. `skillopt docs reviewing`"
         ),
     ] = "auto"
     # Caps

@@ -1,4 +1,4 @@
-"""The picture of `skillopt benchmark formula`: from an empty store to the table, with a script in place of a model.
+"""The picture of a published benchmark: from an empty store to the table, with a script in place of a model.
 
     python -m tools.example_benchmark --from CLONE
 
@@ -37,7 +37,7 @@ _KINDS: Final = 6
 """Kinds of questions: two for each rule, one that is always right, one that never is."""
 
 _COMMAND: Final = (
-    *("benchmark", "formula", "--model", "anthropic/scripted-model"),
+    *("-m", "benchmarks.published", "formula", "--model", "anthropic/scripted-model"),
     *("--from", "ace", "--tasks", "30", "--max-rollouts", "400"),
 )
 _NOTE: Final = (
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "XDG_CACHE_HOME": f"{scratch}/cache",
             "PYTHONPATH": str(_CHECKOUT),
         }
-        command = [sys.executable, "-m", "skillopt", *_COMMAND, "--out", scratch]
+        command = [sys.executable, *_COMMAND, "--out", scratch]
         ended = subprocess.run(
             command,
             check=False,
@@ -73,8 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if ended.returncode:
             sys.exit(ended.stdout)
         printed = ended.stdout.replace(f"{scratch}/cache", "~/.cache").replace(scratch, ".")
-    lines = [_NOTE, f"$ skillopt {' '.join(_COMMAND)}", *printed.splitlines()]
-    (EXAMPLES / _PICTURE).write_text(draw_terminal(lines, "skillopt benchmark", "benchmark"), encoding="utf-8")
+    lines = [_NOTE, f"$ python {' '.join(_COMMAND)}", *printed.splitlines()]
+    (EXAMPLES / _PICTURE).write_text(
+        draw_terminal(lines, "python -m benchmarks.published", "benchmark"), encoding="utf-8"
+    )
     return 0
 
 

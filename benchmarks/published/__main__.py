@@ -1,7 +1,7 @@
-"""`skillopt benchmark`: run a published benchmark, or list what is there.
+"""`python -m benchmarks.published`: run a published benchmark, or list what is there.
 
-skillopt benchmark formula --model openai/NAME --from CLONE --max-usd 5 [--tasks 60]
-skillopt benchmark --list
+python -m benchmarks.published formula --model openai/NAME --from CLONE --max-usd 5 [--tasks 60]
+python -m benchmarks.published --list
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="skillopt benchmark", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.published", description=main.__doc__)
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(BENCHMARKS)}")
     parser.add_argument(
         "--list", action="store_true", help="list the benchmarks: size, licence, how to get them, tokens"
@@ -97,12 +97,12 @@ def _estimate(source: Source, model: str) -> tuple[int, float | None]:
 
 def _run(chosen: argparse.Namespace) -> int:
     if not chosen.name or not chosen.model:
-        raise UsageError("expected a benchmark and --model PROVIDER/NAME, found none; `skillopt benchmark --list`")
+        raise UsageError("expected a benchmark and --model PROVIDER/NAME, found none; --list shows the benchmarks")
     if chosen.max_usd is None and chosen.max_rollouts is None:
         raise UsageError(
             "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"
         )
-    if "handoff" in {chosen.model, chosen.harness} and not chosen.by:
+    if "handoff" in f"{chosen.model} {chosen.harness}" and not chosen.by:
         raise UsageError("expected --by WHO, who answers what is handed off, found none; the results file says it")
     benchmark = benchmark_of(chosen.name)
     _expect_harness(benchmark, chosen.harness)
@@ -112,7 +112,7 @@ def _run(chosen: argparse.Namespace) -> int:
     start = load_skill(_start(benchmark.name, chosen.start))
     more = {"workers": chosen.workers, "base_url": chosen.base_url, "rollout_tokens": chosen.rollout_tokens}
     more = {name: value for name, value in more.items() if value is not None}
-    harness = chosen.harness or ("handoff" if chosen.model == "handoff" else f"chat/{chosen.model}")
+    harness = chosen.harness or f"chat/{chosen.model}"
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)

@@ -87,7 +87,7 @@ class _Paired(_Checked):
 
 
 class ResultsFile(_Checked):
-    """One run of `skillopt benchmark`; `answered_by` says who answered what was handed off."""
+    """One run of `python -m benchmarks.published`; `answered_by` says who answered what was handed off."""
 
     format: Literal[1] = 1
     benchmark: str

@@ -93,7 +93,7 @@ def _suite_line(suite: Suite, target: Target, root: Path) -> str:
 
 def _target_line(target: Target) -> str:
     if not target.settings.harness:
-        return "none is set: `harness` in skillopt.toml names it (claude-code, codex, chat or handoff)"
+        return "none is set: `harness` in skillopt.toml names it (claude-code, codex or chat)"
     by = (
         f"optimizer model `{target.settings.model}`, or you with propose_edits"
         if target.settings.model

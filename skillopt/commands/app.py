@@ -32,9 +32,7 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Measure": {
         "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
-        "audit": ("audit:audit", "Find which skills help, hurt or do nothing."),
         "gate": ("gate:gate", "Test a change of skills, by whoever made it."),
-        "benchmark": ("benchmark:benchmark", "Run a published benchmark; in a clone of the repository."),
     },
     "Versions and drafts": {
         "status": ("status:status", "List the newest runs of this project."),
@@ -43,23 +41,19 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "show": ("show:show", "Show a version: what changed, and why."),
         "blame": ("blame:blame", "Show which version, run and tasks put each line here."),
         "take": ("rollback:take", "Make the draft a version after you approve it."),
-        "update": ("update:update", "Apply what was learned to a new upstream text of the skill."),
+        "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
         "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
         "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
     },
     "Reports": {
         "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
-        "watch": ("watch:watch", "Follow a run on the terminal until it ends."),
     },
     "Nights and jobs": {
         "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
         "nightly": ("nightly:nightly", "Train every skill that is due, and propose improvements."),
     },
     "Remove": {"clean": ("clean:clean", "List what skillopt stores in this project, and remove what you name.")},
-    "Other ways to train": {
-        "evidence": ("evidence:evidence", "Show the results of the skill on train tasks."),
-        "propose": ("propose:propose", "Test, gate and commit edits of your own."),
-    },
+    "Other ways to train": {},
 }
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     heading: {

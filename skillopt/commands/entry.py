@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typer import Typer
 
 
-def run(arguments: "Sequence[str] | None" = None) -> int:
-    """Run a command and give the documented exit code."""
+def run(arguments: "Sequence[str] | None" = None, app: "Typer | None" = None) -> int:
+    """Run a command, by default of the command line, and give the documented exit code."""
     try:
         with EndingOnCtrlC():
             from skillopt.execution.installation import namesake
@@ -24,11 +24,11 @@ def run(arguments: "Sequence[str] | None" = None) -> int:
             if (sys.argv[1:] if arguments is None else list(arguments)) == ["--version"]:
                 sys.stdout.write(f"skillopt-mcp {__version__}\n")  # importing all commands takes ten times as long
                 return 0
-            from skillopt.commands.app import app
+            from skillopt.commands.app import app as command_line
             from skillopt.execution.masking import environment_masking, masked_output
 
         with masked_output(environment_masking()):
-            return _run_masked(app, arguments)
+            return _run_masked(app or command_line, arguments)
     except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
         sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED

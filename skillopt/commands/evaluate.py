@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from skillopt.commands.evaluate_all import evaluate_all
 from skillopt.commands.options import (
     JsonOption,
     QuietOption,
@@ -16,10 +17,12 @@ from skillopt.commands.options import (
     SkillArgument,
     SplitOption,
     VerboseOption,
+    YesOption,
     with_run_options,
 )
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
+from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import EvaluateResult, Scoring
@@ -66,7 +69,11 @@ def evaluate(
     ] = None,
     split: SplitOption = "val",
     repeats: RepeatsOption = 1,
+    every: Annotated[
+        bool, typer.Option("--all", help="With --of none: find which skills help, hurt or lie idle, each on its tasks.")
+    ] = False,
     options: RunOptions,
+    yes: YesOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -75,8 +82,18 @@ def evaluate(
 
     With several subjects, each is compared with the first: what broke, what was fixed. With several harnesses, a table
     has a row for each subject and a column for each target.
+
+    With --all each skill of the project is compared with no skill on its own tasks: it helps, hurts, is idle (removing
+    it loses less than a margin of the tasks passed), or the tasks cannot tell. In at most 10% of these comparisons a
+    skill is said to help or hurt that does not.
     """
+    if every and (skill or options.suite or of != [_NO_SKILL]):
+        raise UsageError("--all: expected --of none, and no skill or suite, found others; leave them out")
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        if every:
+            rows = evaluate_all(options.select(None).flags, Split(split), repeats, observer, yes=yes)
+            show(rows, lambda found: "\n".join(map(str, found)), as_json=as_json)
+            return
         found = _evaluate(options.select(skill), of or [_WORKTREE], Split(split), repeats, observer)
     show(found, partial(_text, verbose=verbose), as_json=as_json)
 

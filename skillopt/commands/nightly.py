@@ -175,8 +175,8 @@ def _offered(night: Nightly, kind: str) -> int:
 
 
 def _outcome(row: SkillNight) -> str:
-    names = {"": "{}", "draft ": "draft {}", "description ": "{} of the description"}
-    did = ((names[kind].format(_request(one.url)), one) for kind, one in row.offers.items() if one.action)
+    names = {"": "pull request", "draft ": "draft pull request", "description ": "pull request of the description"}
+    did = ((names[kind], one) for kind, one in row.offers.items() if one.action)
     done = "; ".join(f"{name} {one.action}: {one.url}{_shown(one.title)}" for name, one in did)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
     return "; ".join(filter(None, (failed or done, failed and done, *row.answers, *row.notes)))
@@ -186,11 +186,6 @@ def _shown(title: str) -> str:
     """Return what the title of an offer says after the name of the skill."""
     words = escape_terminal(title.partition(": ")[2])
     return f", {words}" if words else ""
-
-
-def _request(url: str) -> str:
-    """Return what the forge calls a pull request."""
-    return "merge request" if "/merge_requests/" in url else "pull request"
 
 
 def render_night(night: Nightly) -> str:
@@ -215,7 +210,7 @@ def _row(row: SkillNight) -> tuple[str, ...]:
     for kind, one in row.offers.items():
         if one.action:  # with no forge the address is the path of a file, and is shown as code
             number = one.url.rpartition("/")[2]
-            name = f"#{number}" if number.isdecimal() and number.isascii() else _request(one.url)
+            name = f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
             offers.append(f"{kind}{one.action} {web_link(one.url, name)}")
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
     return sign, cited(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers)

@@ -27,7 +27,7 @@ SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split",
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
 _PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 _WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
-_HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, handoff, … (skillopt docs models)"
+_HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, … (skillopt docs models)"
 HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESSES}.")]
 _HarnessesOption = Annotated[
     list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to measure with several.")

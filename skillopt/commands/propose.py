@@ -1,44 +1,35 @@
-"""The command `propose`: edits of your own tested, gated and committed."""
+"""The job `propose`: edits that an agent proposed through the MCP server are tested, gated and committed."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import as_json_text, interruptible, news_of_run, used_lines
+from skillopt.commands.options import SetOption, SkillArgument, StartOption, SuiteOption, flags_of
+from skillopt.commands.output import interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
+from skillopt.project import Selection
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
 
 
-@with_run_options
 def propose(
-    edits: Annotated[
-        Path,
-        typer.Argument(help='JSON file: {"edits": [{"op", "anchor" or "section", "content", "rationale", "tasks"}]}.'),
-    ],
+    edits: Annotated[Path, typer.Argument()],
     skill: SkillArgument = None,
     *,
     start: StartOption = "auto",
-    options: RunOptions,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    suite: SuiteOption = None,
+    settings: SetOption = None,
 ) -> None:
-    """Test, gate and commit edits of your own.
-
-    Ends with 1 if the gate does not accept them, and with 2 if one of them is invalid; then none is tried.
-    """
-    selection = options.select(skill)
-    with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
+    """Test, gate and commit the edits of a file; ends with 1 if none is accepted, with 2 if one cannot be tried."""
+    selection = Selection(skill, flags_of(settings), suite)
+    with interruptible(), ProgressObserver(proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
-    made = [found.version] if found.version else []
-    news, shown = news_of_run(selection, made)
-    typer.echo(as_json_text(asdict(found) | news) if as_json else "\n".join([*shown, _text(found)]))
+    _, shown = news_of_run(selection, [found.version] if found.version else [])
+    typer.echo("\n".join([*shown, _text(found)]))
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
 

@@ -1,25 +1,36 @@
-"""The command `update`: a new upstream text of a skill, with what was learned before, measured and published."""
+"""The command `update`: a new upstream text of a skill is merged with what was learned, and put to the change gate."""
 
-from collections.abc import Iterator
-from typing import Annotated, Final
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, YesOption, with_run_options
-from skillopt.commands.output import SHORT, as_json_text, interruptible, published_lines, used_lines
+from skillopt.commands.output import SHORT, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
-from skillopt.project import Selection
-from skillopt.reports.blocks import difference_blocks
-from skillopt.reports.terminal import print_terminal
-from skillopt.runs.history import compare_versions, difference_of_files
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.shrink.carry import Reapplying
-from skillopt.shrink.shrinking import shrink_tasks
-from skillopt.shrink.update import Updated, plan_update
-from skillopt.shrink.update import update as run
-
-_WIDEST: Final = 100
+from skillopt.errors import UsageError
+from skillopt.execution.drivers import Given, load_drivers
+from skillopt.gate.grades import GRADE
+from skillopt.review.gate import Demand, why_untestable
+from skillopt.review.result import Standing
+from skillopt.runs.history import upstream_commit
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.proposal import ChangedTexts, measure_change
+from skillopt.safety.escaping import escape_terminal
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import read_skill, skill_from_files
+from skillopt.skills.validation import check_trainable
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import writer_lock
+from skillopt.tasks import File, Split
+from skillopt.versions.branches import DraftBranch
+from skillopt.versions.commit_message import ROLLBACK, UPSTREAM
+from skillopt.versions.merging import default_tip, merge_texts
+from skillopt.versions.repository import NewVersion
 
 
 @with_run_options
@@ -27,48 +38,82 @@ def update(
     skill: SkillArgument = None,
     *,
     onto: Annotated[str, typer.Option("--onto", metavar="PATH|REVISION", help="Skill folder or revision to move to.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show how each edit applies; execute nothing.")
-    ] = False,
     options: RunOptions,
     yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Apply what was learned to a new upstream text of the skill.
+    """Merge a new upstream text of the skill with what was learned.
 
-    Ablation drops learned edits that no task needs any more. The result becomes a version if it is not worse than the
-    old version and better than the new upstream alone, else a draft.
+    The merged text becomes the draft, and the change gate compares it with the newest version: ends with 1 when it is
+    refused. Where both changed the same lines, nothing is run; merge those by hand.
     """
     selection = options.select(skill)
-    plan, upstream, found = plan_update(selection, onto)
-    if not dry_run:
-        least = Reapplying.least(len(shrink_tasks(plan.suite)))
-        ask_to_pay(foresee_payment(selection, drafts=False), f"at least {least} rollouts", yes=yes)
-        with interruptible(), ProgressObserver(quiet=quiet) as observer:
-            found = run(plan, upstream, found, observer)
-    typer.echo(as_json_text(found) if as_json else "\n".join([*_edits(found), *_outcome(found, selection)]))
+    project, target = selection.project(), selection.project().target(selection)
+    branch = DraftBranch(project.repository(), target.name, target.place(project.repository()))
+    old, upstream, merged, tip = _merge(branch, onto)
+    suite = target.suite()
+    standing, reason = Standing.UNTESTABLE, why_untestable(len(suite.tasks(Split.VAL)), target.settings, Demand())
+    with interruptible(), ProgressObserver(quiet=quiet) as observer, writer_lock(project.root, target.name):
+        if not reason:
+            ask_to_pay(foresee_payment(selection, drafts=False), "the change gate", yes=yes)
+            drivers = load_drivers(target.settings, suite, project.root, Given(), optimizer=False)
+            plan = RunPlan(target, suite, drivers, branch.repository, branch.path, "a person")
+            with closing(Ledger.open(project.root)) as ledger:
+                found = measure_change(plan, ChangedTexts(old, merged, tip), Demand(), ledger, observer)
+            standing, reason = found.standing, found.reason
+        replaced, said = branch.tip, f"Change gate: {standing.value}, {reason}."
+        draft = branch.publish(_draft(branch, (upstream, merged), tip, said))
+    lines = [f"change gate: {standing.value}: {escape_terminal(reason)}", f"draft {draft[:SHORT]} on {branch.name}"]
+    lines += [f"the earlier draft is kept as {replaced[:SHORT]}"] if replaced else []
+    lines.append(f"next: skillopt take {target.name}    (review it first: skillopt diff {target.name} draft)")
+    show({"standing": standing, "reason": reason, "draft": draft}, lambda _: "\n".join(lines), as_json=as_json)
+    if standing is Standing.REFUSED:
+        raise typer.Exit(1)
 
 
-def _edits(found: Updated) -> Iterator[str]:
-    yield f"{found.skill}: {found.old[:SHORT]} → upstream {found.upstream[: SHORT + len('files ')]}"
-    for number, one in enumerate(found.edits, 1):
-        became = f"{one.fate}: {one.reason}" if one.reason else one.fate
-        yield f"  {number:>3}  {one.commit[:SHORT]}  {escape_terminal(truncate(became, _WIDEST))}"
-        yield f"       {escape_terminal(truncate(one.edit.summary, _WIDEST))}"
-    yield from (f"not carried over: {escape_terminal(one)}" for one in found.lost)
+def _merge(branch: DraftBranch, onto: str) -> tuple[Skill, Skill, Skill, str]:
+    """Return the newest version, the new upstream, both merged, and the commit of the version."""
+    repository, name, path = branch.repository, branch.skill, branch.path
+    tip = tail = repository.branch_tip(name)
+    if tip is None or tail is None:
+        raise UsageError(f"{name}: nothing was learned yet, there is no version; copy the new text over {path}")
+    while again := repository.commit(tail).trailer(ROLLBACK):
+        tail = again
+    is_name = onto.isprintable() and not onto.startswith("-") and not Path(onto).exists()
+    commit = repository.ref_tip(onto) if is_name else None
+    if commit is None and not Path(onto).exists():
+        raise UsageError(f"--onto: expected a skill folder or a revision of this repository, found {onto!r}")
+    base = read_version(repository, name, upstream_commit(repository.versions(name, tail)), path, missing_ok=True)
+    old = read_version(repository, name, tip, path)
+    upstream = read_version(repository, name, commit, path) if commit else read_skill(Path(onto))
+    check_trainable(upstream)
+    files = [{file.path: file.content for file in side.shipped} for side in (base, old, upstream)]
+    merged, conflicts = list[File](), list[str]()
+    for place in sorted({*files[1], *files[2]}):
+        first, ours, theirs = (side.get(place) for side in files)
+        content = theirs if ours in (first, theirs) else ours
+        if theirs not in (first, content):
+            both = merge_texts(*((side or b"").decode("latin-1") for side in (first, ours, theirs)))
+            content, conflicts = (both or "").encode("latin-1"), conflicts + [place] * (both is None)
+        merged += [File(place, content)] if content is not None else []
+    if conflicts:
+        raise UsageError(f"{name}: both changed the same lines of {', '.join(conflicts)}; merge them by hand")
+    text = skill_from_files(name, tuple(merged), old.document.trained)
+    if text.digest in (old.digest, base.digest):
+        raise UsageError(f"{name}: skillopt/{name} has the text of {onto!r} already, or builds on it")
+    return old, upstream, text, tip
 
 
-def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
-    draft = found.draft
-    if not found.run:
-        yield "Dry run: nothing was executed. Without --dry-run, ablation decides which of these edits stay."
-        return
-    yield f"run {found.run}: {escape_terminal(found.reason)}"
-    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
-    if made := found.version or (draft.commit if draft else ""):
-        sides = compare_versions(selection, found.old, made)
-        yield print_terminal(difference_blocks(difference_of_files(sides.old, sides.new)))
-    yield from published_lines(found.skill, found.version, draft)
-    if not made and draft is None:
-        yield "nothing was published"
+def _draft(branch: DraftBranch, texts: tuple[Skill, Skill], tip: str, said: str) -> NewVersion:
+    """Write the commit of the upstream text, which merges the default branch where that has it, and plan the draft."""
+    repository, name, (upstream, merged) = branch.repository, branch.skill, texts
+    default, at = default_tip(repository), datetime.now(UTC).isoformat(timespec="seconds")
+    has_it = default and read_version(repository, name, default, branch.path, missing_ok=True).digest == upstream.digest
+    trailers = (("Skill", name), (UPSTREAM, default if has_it else f"files {upstream.digest[:12]}"))
+    merges = default if has_it and not repository.contains(tip, default) else ""
+    subject = f"{name}: the new upstream text"
+    new = NewVersion(name, branch.path, upstream.shipped, at, tip, merges=merges, subject=subject, trailers=trailers)
+    parent, graded = repository.write_commit(new), (*trailers, (GRADE, "unproven"))
+    subject = f"{name}: draft, the new upstream text with what was learned"
+    return replace(new, files=merged.shipped, parent=parent, merges="", subject=subject, body=said, trailers=graded)

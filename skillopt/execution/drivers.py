@@ -115,7 +115,7 @@ def settle_review(settings: Settings) -> Settings:
     if settings.review != "auto":
         return settings
     free = runs_agent(settings) and (settings.sandbox == "none" or bool(sandbox_warning(settings.sandbox)))
-    return settings.model_copy(update={"review": "always" if free or "handoff" in settings.targets else "listed"})
+    return settings.model_copy(update={"review": "always" if free else "listed"})
 
 
 def caps_of(settings: Settings) -> Caps:
@@ -195,8 +195,8 @@ def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *,
     """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
     if not settings.ray:
         return None
-    if not own and settings.harness == "handoff":
-        raise SettingsError('harness = "handoff" is done by people on this machine; leave ray out')
+    if not own and settings.harness == "chat/handoff":
+        raise SettingsError('harness = "chat/handoff" is done by people on this machine; leave ray out')
     try:
         make = find_driver("cluster")
     except ModuleNotFoundError:  # Ray is an extra

@@ -109,7 +109,7 @@ def _priced(name: str, settings: Settings, tokens: tuple[float, float, float], s
         return CallCost(0, None, None)
     driver, model = _parts(name)
     if driver in _FREE:  # a program takes no time, a person takes any
-        return CallCost(0, 0.0, None if name == "handoff" else 0.05)
+        return CallCost(0, 0.0, None if driver == "handoff" else 0.05)
     plain, cached, written = tokens
     price = find_price(model or _INSTRUCTIONS.get(driver, _UNKNOWN_AGENT)[1], settings.prices)
     usd = cost_of(price, round(plain), round(written), cache_read=round(cached))

@@ -70,7 +70,6 @@ class Against(StrEnum):
     FIRST = "first version"
     ADDED = "first version; added since: non-inferior, margin 0.10"
     LONGER = "longer text"
-    OLD = "old version"
 
 
 _UNGRADED: Final = "unproven: its run ended before it was graded"
@@ -197,9 +196,10 @@ def _mean_and_error(gains: Collection[float]) -> tuple[float, float]:
 
 def grade_name(grading: Grading) -> str:
     """Return a grade without its figures, and of which comparison it is where that is not the last one."""
-    if grading.against in (Against.LONGER, Against.OLD):
-        unshown = f"{'shorter, ' if grading.against is Against.LONGER else ''}not shown to lose nothing"
-        return "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else unshown
+    if grading.against is Against.LONGER:
+        return (
+            "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "shorter, not shown to lose nothing"
+        )
     return f"{grading.grade}{' against the first version' if grading.against else ''}"
 
 
@@ -213,7 +213,7 @@ def grade_words(grading: Grading | None) -> str:
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability
-    not_lower = is_added or grading.against in (Against.LONGER, Against.OLD)
+    not_lower = is_added or grading.against is Against.LONGER
     likely = "" if not_lower else f" {grading.probability:.0%} likely better,"
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"

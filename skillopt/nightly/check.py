@@ -103,7 +103,7 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
             f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found an empty one"
         )
         raise UsageError(f'{message}; set remote in [nightly] of {CONFIG}, or push nothing with forge = "none"')
-    account = find_account(nightly)
+    account = find_account()
     login = RemoteLogin(account.web, account.token) if account else None
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"

@@ -1,4 +1,4 @@
-"""Forges that hold pull requests, such as GitHub and GitLab; one file per driver, imported on use.
+"""Forges that hold pull requests, such as GitHub; one file per driver, imported on use.
 
 Pushing and fetching is in versions, and the text of a pull request in reports.
 """
@@ -20,31 +20,14 @@ from skillopt.versions.remotes import find_kept_token
 
 FORGES: Final = {
     "github": "skillopt.nightly.github:GitHubForge",
-    "gitlab": "skillopt.nightly.gitlab:GitLabForge",
     "none": "skillopt.nightly.folder_forge:FolderForge",
 }
 """Name → `module:class` of every driver."""
 
 _REPOSITORY: Final = re.compile(r"(?:\A|[/:])(?P<repository>[\w.-]+/[\w.-]+?)(?:\.git)?/?\Z")
-_PROJECT: Final = re.compile(r"(?:://[^/]+/|\A[^/:]+@[^/:]+:)(?P<repository>[\w.-]+(?:/[\w.-]+?)+)(?:\.git)?/?\Z")
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a kind of forge is, and what its continuous integration says of it."""
-
-    tokens: tuple[str, ...]
-    api: str
-    api_variable: str
-    repository_variable: str
-    repository: re.Pattern[str]
-
-
-_GITHUB: Final = _Place(
-    ("GH_TOKEN", "GITHUB_TOKEN"), "https://api.github.com", "GITHUB_API_URL", "GITHUB_REPOSITORY", _REPOSITORY
-)
-_GITLAB: Final = _Place(("GITLAB_TOKEN",), "https://gitlab.com/api/v4", "CI_API_V4_URL", "CI_PROJECT_PATH", _PROJECT)
+_TOKENS: Final = ("GH_TOKEN", "GITHUB_TOKEN")
+_API: Final = "https://api.github.com"
 
 DRAFT_TITLE: Final = "Draft: "
 """What the title of a draft begins with, where a forge has no other sign of one."""
@@ -61,36 +44,31 @@ class ForgeAccount:
     token: str = field(repr=False)
 
 
-def find_account(settings: NightlySettings) -> ForgeAccount | None:
-    """Find the API and the token that settings, environment or this user's own programs name; None for no token."""
-    place = _place_of(settings)
-    api = (os.environ.get(place.api_variable) or place.api).rstrip("/")
+def find_account() -> ForgeAccount | None:
+    """Find GitHub's API and the token that the environment or this user's own programs name; None for no token."""
+    api = (os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         message = (
-            f"{place.api_variable}: expected an address with https, as in {place.api}, found {mask(api)!r}; a token "
-            "goes there"
+            f"GITHUB_API_URL: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
         )
         raise SettingsError(message)
-    token = next(filter(None, map(os.environ.get, place.tokens)), "")
+    token = next(filter(None, map(os.environ.get, _TOKENS)), "")
     if not token and not os.environ.get("CI"):  # there, a step has a token only where it is meant to
         token = find_kept_token((parts.hostname or "").removeprefix("api."))
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
     return ForgeAccount(api, web, token.strip()) if token else None
 
 
-def repository_in(url: str, forge: str = "github") -> str:
-    """Return the name of a repository on a forge, from the address of a remote; empty where it has none.
+def repository_in(url: str) -> str:
+    """Return the name of a repository on GitHub, from the address of a remote; empty where it has none.
 
     >>> [repository_in(url) for url in ("git@github.com:acme/skills.git", "https://github.com/acme/skills")]
     ['acme/skills', 'acme/skills']
-    >>> repository_in("https://gitlab.com/acme/tools/skills.git", "gitlab")
-    'acme/tools/skills'
     """
     if "://" not in url and "@" not in url:
         return ""  # a path of this machine
-    pattern = (_GITLAB if forge == "gitlab" else _GITHUB).repository
-    found = None if url.startswith("file:") else pattern.search(url)
+    found = None if url.startswith("file:") else _REPOSITORY.search(url)
     return found["repository"] if found else ""
 
 
@@ -102,10 +80,10 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(FORGES)}"
         raise SettingsError(f"expected the name of a forge, found {name!r}; {hint}")
     module, _, factory = FORGES[name].partition(":")
-    place = _place_of(settings)
-    account = None if name == "none" else find_account(settings)
+    account = None if name == "none" else find_account()
     if name != "none" and account is None:
-        raise UsageError(_no_token(name, place))
+        message = f"forge {name!r}: expected a token in {' or '.join(_TOKENS)}, found none"
+        raise UsageError(f'{message}; set one, log in with `gh auth login`, or forge = "none"')
     try:
         driver = getattr(import_module(module), factory)
     except ModuleNotFoundError as error:
@@ -113,24 +91,12 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
         raise UsageError(f"{message}; install it: pip install 'PATH-OF-CLONE[{name}]'") from error
     if account is None:
         return cast("Forge", driver(folder))  # the table names only forges
-    repository = repository_in(url, name) or os.environ.get(place.repository_variable, "")
+    repository = repository_in(url) or os.environ.get("GITHUB_REPOSITORY", "")
     if not repository:
         found = mask(url) or "no remote"
         message = f"forge {name!r}: expected a remote that names a repository, found {found!r}"
-        raise UsageError(f"{message}; set {place.repository_variable}")
+        raise UsageError(f"{message}; set GITHUB_REPOSITORY")
     return cast("Forge", driver(account, repository))  # as above
-
-
-def _place_of(settings: NightlySettings) -> _Place:
-    return _GITLAB if settings.forge == "gitlab" else _GITHUB
-
-
-def _no_token(name: str, place: _Place) -> str:
-    found = "none"
-    if place is _GITLAB and os.environ.get("CI_JOB_TOKEN"):
-        found = "CI_JOB_TOKEN only, which may open no merge requests and write no notes or issues"
-    message = f"forge {name!r}: expected a token in {' or '.join(place.tokens)}, found {found}"
-    return f'{message}; set one, log in with `gh auth login`, or forge = "none"'
 
 
 def marked(topic: str, body: str) -> str:

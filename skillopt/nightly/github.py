@@ -5,14 +5,12 @@ one second.
 """
 
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final, Literal
-from urllib.parse import quote
 
 import requests
 from github import Auth, BadAttributeException, Github, GithubException
@@ -194,36 +192,6 @@ class GitHubForge:
                 conclusion=run.conclusion,
                 output={"title": run.title, "summary": run.summary[:_LONGEST_SUMMARY]},
             )
-
-    def review_comments(self, most: int) -> Sequence[Mapping[str, Any]]:
-        """List the newest comments on lines of pull requests."""
-        found, page = list[Mapping[str, Any]](), 1
-        with self._asking("read the review comments"):
-            while len(found) < most:
-                rows = self._get("pulls/comments", sort="created", direction="desc", per_page=_PAGE, page=page)
-                found += rows
-                page += 1
-                if len(rows) < _PAGE:
-                    break
-        return found[:most]
-
-    def pull_request(self, number: int) -> PullRequest:
-        """Read a pull request."""
-        with self._asking("read the pull request"):
-            return _read(self._github.get_repo(self._name).get_pull(number))
-
-    def file_at(self, commit: str, path: str) -> str | None:
-        """Read a text file as a commit has it."""
-        try:
-            with self._asking("read a file"):
-                found = self._get(f"contents/{quote(path)}", ref=commit)
-        except ForgeMissingError:
-            return None
-        is_file = isinstance(found, dict) and found.get("encoding") == "base64"  # not of a folder, or of a large file
-        return b64decode(found["content"]).decode("utf-8", "replace") if is_file else None
-
-    def _get(self, path: str, **asked: object) -> Any:  # noqa: ANN401 - JSON, which is read at once
-        return self._github.requester.requestJsonAndCheck("GET", f"/repos/{self._name}/{path}", asked)[1]
 
     def _login(self) -> str:
         """Ask whom the token belongs to, in the one way that is open to tokens of apps and workflows, too."""

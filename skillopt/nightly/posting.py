@@ -29,7 +29,7 @@ _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _CALLS: Final = re.compile(
     r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
-    r"|/(?:issues|pull|merge_requests)/(?=\d)",
+    r"|/(?:issues|pull)/(?=\d)",
     re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)
@@ -98,11 +98,6 @@ class BranchOffer(StrictModel):
     def _acts_on_nothing(cls, text: str) -> str:
         return disarm_page(text)
 
-    @property
-    def command(self) -> str:
-        """The command that offers from this branch."""
-        return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
-
 
 class PostedAnswer(StrictModel):
     """What is said under a pull request to people who asked for something."""
@@ -167,7 +162,7 @@ def post_offer(
         said = (*offer.notes, *([f"{what}{found.reason}"] if found.reason else []))
         return PullRequestUpdate("", url, said, is_open=opened is not None, withheld=withheld)
     if found.action is Action.CLOSE and opened is not None:
-        forge.comment(opened.number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
+        forge.comment(opened.number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
         forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
         forge.close(opened.number)
         return PullRequestUpdate("closed", url, (*offer.notes, found.reason))
@@ -243,7 +238,7 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     if not offer.title or (offer.known_by and offer.known_by in opened.body):
         return False
     what = "the newest version" if offer.proven or not offer.mark else "the newest draft"
-    comment = f"`{offer.command}` wrote the description anew: it is of {what}, {offer.tip[:10]}."
+    comment = f"`skillopt nightly` wrote the description anew: it is of {what}, {offer.tip[:10]}."
     forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
     done, _ = last_handled(opened.body)
     # A box that somebody unticked since the night looked is for the next one.

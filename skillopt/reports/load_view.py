@@ -115,11 +115,6 @@ def load_view(
     )
 
 
-def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    """Put together how far a run is, without what single tasks came to, which takes longer to read."""
-    return build_view(_head(project, ledger, record), RunRecords(*_start_and_events(ledger, record)))
-
-
 def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     return decode_skill(record.skill, record.start), events

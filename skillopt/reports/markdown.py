@@ -1,4 +1,4 @@
-"""Print blocks as Markdown, as GitHub and GitLab read it; texts from elsewhere stand in code that they cannot leave.
+"""Print blocks as Markdown, as GitHub reads it; texts from elsewhere stand in code that they cannot leave.
 
 A report is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links outside of
 code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes a commit

@@ -460,8 +460,7 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
     if view.accepted and first:
         newest = view.accepted[-1].commit or view.branch
         lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
-    again = {"proposal": "skillopt propose EDITS.json", "shrink": "skillopt shrink"}.get(view.kind, "skillopt optimize")
-    lines.append(f"{again} {skill}")
+    lines.append(f"{'skillopt shrink' if view.kind == 'shrink' else 'skillopt optimize'} {skill}")
     replay = (
         "The last command repeats the run from the base commit with the settings that the report lists. With its "
         "ledger every answer is cached and costs nothing. Without it the target answers anew, so numbers vary."

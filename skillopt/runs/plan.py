@@ -22,8 +22,8 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.versions.commit_message import UPSTREAM, commit_kind
-from skillopt.versions.merging import default_tip, fork_of
+from skillopt.versions.commit_message import commit_kind
+from skillopt.versions.merging import fork_of
 from skillopt.versions.refusals import refusals_of
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -202,24 +202,16 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
     known = read_version(repository, name, base, record.skill_path, missing_ok=True) if base else None
     if known is not None and known.digest == skill.digest:
         return None
-    upstream, default = upstream_of(record), default_tip(repository)
-    on_default = bool(upstream and default) and repository.contains(default, upstream)
     return NewVersion(
         skill=name,
         path=record.skill_path,
         files=skill.shipped,
-        subject=f"{name}: the {'new upstream text' if upstream else 'text that training starts from'}",
-        body="Without what was learned." if upstream else "As it lay in the work tree, not committed before.",
-        trailers=(("Skill", name), ("Skillopt-Run", record.id), *([(UPSTREAM, upstream)] if upstream else [])),
+        subject=f"{name}: the text that training starts from",
+        body="As it lay in the work tree, not committed before.",
+        trailers=(("Skill", name), ("Skillopt-Run", record.id)),
         at=at,
         parent=base,
-        merges=upstream if on_default and not repository.contains(base, upstream) else "",
     )
-
-
-def upstream_of(record: RunRecord) -> str:
-    """Return the revision, or the digest, of the new upstream that a run moves the edits to; empty for other runs."""
-    return str(json.loads(record.config)[-1]).partition(" ")[2] if record.kind == "update" else ""
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:

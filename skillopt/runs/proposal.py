@@ -135,14 +135,10 @@ def parse_proposal(path: Path) -> EditsProposal:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{path}: {place or 'the proposal'}: {describe_mistake(first)}; see `skillopt propose --help`"
-        ) from error
+        raise UsageError(f"{path}: {place or 'the proposal'}: {describe_mistake(first)}") from error
     except (OSError, ValueError) as error:
         found = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(
-            f"{path}: expected a JSON file with edits, found: {found}; see `skillopt propose -h`"
-        ) from error
+        raise UsageError(f"{path}: expected a JSON file with edits, found: {found}") from error
 
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:

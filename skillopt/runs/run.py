@@ -38,7 +38,7 @@ from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start, upstream_of
+from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
@@ -48,7 +48,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, disarm, is_upstream
+from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers, needed_trailers
 from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
@@ -265,8 +265,7 @@ def _draft_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
     parent = _incumbent(repository, record, events)
-    since = record.base if upstream_of(record) else parent  # a new upstream is text of others, too
-    before = read_version(repository, record.skill, since, record.skill_path, missing_ok=True)
+    before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
     flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
     refused = peoples_refusals(repository, record.refusals)
     again = find_reworded([change.edit for change in draft.changes], refused, before.document).values()
@@ -274,7 +273,7 @@ def _draft_version(
     at, before_it = next((at, last) for (_, last), (at, event) in reversed([*pairwise(events)]) if event is draft)
     elsewhere = [before_it.reason] if isinstance(before_it, StepFailed) and before_it.stage == _ELSEWHERE else []
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
-    subject = f"draft, {_subject(record, draft.changes)}"
+    subject = f"draft, {_subject(draft.changes)}"
     trailers = (
         ("Gate-Metric", record.settings["metric"]),
         *_grade_trailers(grading),
@@ -284,8 +283,7 @@ def _draft_version(
         *_token_trailers(record, draft.text),
         *needed_trailers(_needed(event for _, event in events)),
     )
-    said = f"{grade_words(grading)}." + (f" {grading.reason}." if grading and upstream_of(record) else "")
-    return _commit(record, draft, (at, parent), (subject, said), trailers)
+    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
 
 
 def _needed(events: Iterable[Event]) -> list[Edit]:
@@ -316,7 +314,7 @@ def version_of(
 ) -> NewVersion:
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
-    subject = _subject(record, event.changes)
+    subject = _subject(event.changes)
     trailers = (
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", record.settings["metric"]),
@@ -330,8 +328,7 @@ def version_of(
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *_token_trailers(record, event.text),
     )
-    said = f"{verdict.reason}." if upstream_of(record) else _result(verdict, record)
-    return _commit(record, event, (at, parent), (subject, said), trailers)
+    return _commit(record, event, (at, parent), (subject, _result(verdict, record)), trailers)
 
 
 def _commit(
@@ -355,7 +352,6 @@ def _commit(
         trailers=(
             ("Skill", record.skill),
             ("Skillopt-Run", record.id),
-            *([(UPSTREAM, upstream)] if (upstream := upstream_of(record)) else []),
             *trailers,
             ("Harness", harness),
             ("Optimizer-Model", model),
@@ -379,12 +375,9 @@ def _result(verdict: Verdict, record: RunRecord) -> str:
     return result
 
 
-def _subject(record: RunRecord, changes: Sequence[Change]) -> str:
-    said = _summary(changes) if changes else "" if upstream_of(record) else _GUIDANCE
-    return ", ".join(filter(None, ("new upstream" if upstream_of(record) else "", said)))
-
-
-def _summary(changes: Sequence[Change]) -> str:
+def _subject(changes: Sequence[Change]) -> str:
+    if not changes:
+        return _GUIDANCE
     counts = Counter(change.edit.op for change in changes)
     parts = [f"{_VERBS[op]} {'a rule' if count == 1 else f'{count} rules'}" for op in Op if (count := counts[op])]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

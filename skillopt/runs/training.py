@@ -110,7 +110,7 @@ def optimize(
 @contextmanager
 def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
     """List what a run hands off, and remove afterwards what it has read or asks no more."""
-    if _BY_HAND not in (*settings.targets, settings.model, settings.judge, settings.reviewer):
+    if not {_BY_HAND, f"chat/{_BY_HAND}"} & {*settings.targets, settings.model, settings.judge, settings.reviewer}:
         yield
         return
     folder = HandoffFolder(root / ".skillopt" / _BY_HAND)

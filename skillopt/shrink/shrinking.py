@@ -100,16 +100,18 @@ def shrink(
 _Told = Generator[events.Event, None, None]
 
 
-class Shrinking:
-    """One run: `texts` are compared by its verdict, on `tasks` that search and verdict run."""
+_TEXTS: Final = 2
+"""Texts that the verdict compares."""
 
-    kind, start, texts, against = SHRINK, "the old text", 2, Against.LONGER
+
+class Shrinking:
+    """One run, on `tasks` that search and verdict run."""
 
     def __init__(
         self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, how: Shortening
     ) -> None:
         self.skill, self.tasks, self.settings, self.how = skill, tasks, settings, how
-        self.runner = CappedRunner(runner, settings, 0, self.texts * len(tasks))
+        self.runner = CappedRunner(runner, settings, 0, _TEXTS * len(tasks))
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)
@@ -122,7 +124,7 @@ class Shrinking:
     @classmethod
     def least(cls, tasks: int) -> int:
         """Count the rollouts of the start, of one run without a group, and of the verdict."""
-        return (2 + cls.texts) * tasks
+        return (2 + _TEXTS) * tasks
 
     @classmethod
     def expect_cap(cls, tasks: int, settings: Settings) -> None:
@@ -130,8 +132,8 @@ class Shrinking:
         cap, least = settings.max_rollouts, cls.least(tasks)
         if cap is not None and cap < least:
             raise UsageError(
-                f"expected max_rollouts of at least {least} to {cls.kind} with {tasks} tasks (once each for the first "
-                f"text, the search, and all {cls.texts} texts of the verdict), found {cap}; raise it"
+                f"expected max_rollouts of at least {least} to {SHRINK} with {tasks} tasks (once each for the first "
+                f"text, the search, and both texts of the verdict), found {cap}; raise it"
             )
 
     def as_events(self, suite: Suite) -> Iterator[events.Event]:
@@ -152,11 +154,11 @@ class Shrinking:
         yield from go([measure_start(search)], self.answers)
         telling = self.telling
         if not telling:
-            return f"all {len(self.tasks)} tasks fail under {self.start}, so nothing can be shown to be lost", 0
+            return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
         yield from self._find(telling)
         if self.how.rewrite:
             yield from self._rewrite()
-        looks = self._looks()
+        looks = plan_looks(len(self.names), noisy=self.noisy)
         for number, look in enumerate(looks or (Look(len(self.names), 0.0, LOSS_ERROR, self.noisy),)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
@@ -173,9 +175,6 @@ class Shrinking:
     def telling(self) -> list[str]:
         """List the tasks that pass at the start, so that what one of them needs can be told."""
         return [one.id for one in self.order if one.id not in self.search.failing and one.id in self.search.passed]
-
-    def _looks(self) -> tuple[Look, ...]:
-        return plan_looks(len(self.names), noisy=self.noisy)
 
     @property
     def noisy(self) -> bool:
@@ -212,7 +211,7 @@ class Shrinking:
 
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
-        self.runner.release(self.texts * len(self.tasks))
+        self.runner.release(_TEXTS * len(self.tasks))
         known = set(self.search.needed)
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
@@ -226,7 +225,7 @@ class Shrinking:
             edit for edit in self._rewritten if edit.section not in put_back and not {*edit.tasks} & {*broken}
         ]
         after, _ = self._short()
-        return after.digest != short.digest and self.runner.left >= self.texts * len(self.tasks)
+        return after.digest != short.digest and self.runner.left >= _TEXTS * len(self.tasks)
 
     def _without(self, out: Sequence[Unit]) -> Skill:
         key = tuple(sorted((unit.file, unit.start) for unit in out))
@@ -275,7 +274,7 @@ class Shrinking:
     def _judge(self, short: Skill, look: Look, number: int) -> tuple[Pairs, Verdict, Loss]:
         """Run both texts afresh, and test whether less than the margin is lost."""
         self.runner.release()
-        affordable = max(1, self.runner.left // (self.texts * len(self.tasks)))
+        affordable = max(1, self.runner.left // (_TEXTS * len(self.tasks)))
         repeats = min(_NOISY_REPEATS if look.noisy else 1, affordable)
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
@@ -302,7 +301,7 @@ class Shrinking:
         known = [one for one in gains if one is not None]
         changed = sum(abs(one) >= 0.5 for one in known)  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(known), changed, "")
-        found = replace(found, against=self.against)
+        found = replace(found, against=Against.LONGER)
         return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or WIDEST_MARGIN:.2f}")
 
     def _told(self) -> Iterator[events.Event]:
@@ -321,9 +320,9 @@ class Shrinking:
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
-        yield events.GateDecided(1, self.kind, changes, verdict, text, rollouts=asked, folded=True)
+        yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
-            yield events.VersionAccepted(1, 1, 1, self.kind, text, changes, verdict, asked, grading)
+            yield events.VersionAccepted(1, 1, 1, SHRINK, text, changes, verdict, asked, grading)
         else:
             yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""

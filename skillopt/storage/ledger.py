@@ -70,9 +70,9 @@ class RunRecord:
 
     @property
     def kind(self) -> str:
-        """Name what the run is for: `proposal`, `gate`, `shrink`, `update` (by its configuration), else `training`."""
+        """Name what the run is for: `proposal`, `gate`, `shrink` (by its configuration), else `training`."""
         last = str(json.loads(self.config)[-1]).partition(" ")[0]
-        return last if last in ("proposal", "gate", "shrink", "update") else "training"
+        return last if last in ("proposal", "gate", "shrink") else "training"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -58,7 +58,6 @@ HARNESSES = {
         "skillopt.targets.claude_code.client:ClaudeCodeHarness", ("model", "mode", "prices", "sandbox")
     ),
     "codex": Driver("skillopt.targets.codex.client:CodexHarness", ("model", "mode", "max_tokens", "prices", "sandbox")),
-    "handoff": Driver("skillopt.targets.handoff:HandoffHarness", ("folder",)),
 }
 """Every harness by name; agents with a table have another driver."""
 
@@ -127,7 +126,6 @@ def load_harness(settings: Settings, project: Path, folder: Path) -> Harness:
         "max_tokens": settings.rollout_tokens,
         "prices": settings.prices,
         "sandbox": settings.sandbox,
-        "folder": folder,
         "target": load_model(model, settings, folder, target=True) if "target" in driver.takes else None,
     }
     chosen = {option: options[option] for option in driver.takes}

@@ -17,7 +17,6 @@ from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, 
 
 RECORDED_TOOLS: Final[dict[str, frozenset[str] | None]] = {
     "chat": frozenset(),
-    "handoff": frozenset(),
     "demo": frozenset(),
     "codex": frozenset({"shell", "edit", "write", "mcp"}),
     "claude-code": None,

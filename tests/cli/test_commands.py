@@ -17,7 +17,6 @@ ARGUMENTS = {
     "gate": ("main", "skillopt/rows"),
     "nightly": ("check", "--output", "state.json", "--set", "remote="),
     "optimize": FAST,
-    "propose": ("edits.json",),
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
     "tune": ("--help",),  # a search takes minutes
@@ -45,10 +44,10 @@ COMMANDS = sorted(
 )
 
 MORE = (
-    *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "evidence rows --task train0", "gate HEAD~1"),
-    *("log rows --json", "evidence rows --json", "report rows --json", "show rows", "suite show rows"),
+    *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "gate HEAD~1"),
+    *("log rows --json", "report rows --json", "show rows", "suite show rows"),
     *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
-    *("evidence rows --task train0 --json", "nightly offer nowhere", "nightly train --state nowhere.json --output out"),
+    *("nightly offer nowhere", "nightly train --state nowhere.json --output out"),
 )
 """Commands with options that print more of a project."""
 

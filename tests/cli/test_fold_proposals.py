@@ -16,7 +16,7 @@ from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import note_shown, read_shown
 from skillopt.tasks import Split
-from tests.fakes.projects import git, make_unsplit_project, skillopt
+from tests.fakes.projects import git, job, make_unsplit_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
 
@@ -107,7 +107,7 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     waiting = git(root, "rev-parse", "skillopt-draft/rows")
     other = both[1].edits[0].model_copy(update={"content": "- Always write e-mail addresses in lower case."})
     (root / "edits.json").write_text(both[1].model_copy(update={"edits": (other,)}).model_dump_json())
-    second = skillopt(root, "propose", "edits.json", "rows")
+    second = job(root, "propose", "edits.json", "rows")
 
     assert first.replaced == ""
     assert f"is kept as {waiting[:10]}; to restore it: git branch --force skillopt-draft/rows" in second.stdout

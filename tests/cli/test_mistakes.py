@@ -152,12 +152,6 @@ MISTAKES = (
     Mistake("gate", 2, "expected BASE, which the change is to be merged into", "--install PATH"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
     Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
-    Mistake(
-        "propose nope.json", 2, "nope.json: expected a JSON file with edits, found: No such", "`skillopt propose -h`"
-    ),
-    Mistake(
-        "propose e.json", 2, "edits: expected a list of 1 or more", "propose --help", put("e.json", '{"edits": []}')
-    ),
     # The skill
     Mistake("doctor rows", 0, "", "expected frontmatter with name and description", put(SKILL, "# Rows\n\n- Trim.\n")),
     train("expected UTF-8, found the byte 0xff", "save the file as UTF-8", put(SKILL, b"\xff\xfe")),

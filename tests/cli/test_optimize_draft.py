@@ -14,7 +14,7 @@ from skillopt.loop.events import Event
 from skillopt_mcp.skill_details import describe_skill
 from skillopt_mcp.version_tools import read_skill_tool
 from tests.fakes.drafts import changed, graded, until
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git, job, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -111,7 +111,7 @@ def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and
     edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
     (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
 
-    ended = skillopt(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7", *settings)
+    ended = job(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7", *settings)
 
     assert "nothing committed" in ended.stdout
     assert re.search(rf"not a version yet: it is better, and a person must look at it first: {named}", ended.stdout)

@@ -19,7 +19,7 @@ from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
 from tests.fakes.mcp_clients import say
-from tests.fakes.projects import FAST, make_project, skillopt
+from tests.fakes.projects import FAST, job, make_project, skillopt
 from tests.fakes.triggers import make_siblings
 from tools.fake_providers.loopback import Answer, Body
 
@@ -107,7 +107,7 @@ def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path
 def test_the_refused_rule_in_other_words_waits_as_a_draft_with_the_refusal(folder: Path, tmp_path: Path) -> None:
     edits = tmp_path / "edits.json"
     edits.write_text(json.dumps([EDIT | {"content": "- Lower-case every email address."}]))
-    done = skillopt(folder, "propose", str(edits), "rows", *FAST)
+    done = job(folder, "propose", str(edits), "rows", *FAST)
     told = f"says in other words what was refused by Tester: {WHY}"
     assert told in done.stdout
     logged = skillopt(folder, "log", "rows").stdout

@@ -139,7 +139,7 @@ def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_c
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
     skillopt(project, "import", "harbor", "--to", "ids")
-    before = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "handoff")
+    before = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
     ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
     again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
 
@@ -149,7 +149,7 @@ def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_c
     assert "  bad: its solution does not pass: the check ended with status 1" in ended.stdout
     assert "oracle of bad: its solution, then nothing" in ended.stderr
     assert (again.stdout, again.stderr) == (ended.stdout, "")
-    after = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "handoff")
+    after = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
     assert "2 with a solution that was never run: `skillopt suite check` first" in before.stderr
     assert "1 task loaded, 1 skipped" in after.stderr
     assert "bad: its solution does not pass" in skillopt(project, "suite", "show", "rows", "--suite", "ids").stdout

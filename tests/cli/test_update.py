@@ -1,19 +1,22 @@
-"""`update`: what was learned moves to a new upstream text, is ablated and measured there; nothing else is touched."""
+"""`update`: a new upstream text is merged with what was learned and put to the change gate; nothing else is touched."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skillopt.loop.events import VersionAccepted
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events
-from tests.fakes.projects import SKILL, as_json, git, make_project, skillopt
+from tests.fakes.projects import SKILL, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD; numeric dates are day first."
-NEW = SKILL.replace("- Trim", "- Keep the order of columns.\n- Trim")
+HARMFUL = "Write column headers in snake case, and rename the column `email` to `mail`."
+NEW = SKILL.replace("# Rows\n", "# Rows\n\nKeep the order of columns.\n")
 
 
 @pytest.fixture
@@ -38,58 +41,67 @@ def upstream(folder: Path, text: str = NEW) -> str:
     return str(place)
 
 
-def test_what_tasks_need_becomes_a_version_on_top_of_the_new_upstream(learned: Path) -> None:
+def updated(folder: Path, onto: str, *, expect: int = 0) -> dict[str, Any]:
+    ended = skillopt(folder, "update", "rows", "--onto", onto, "--json")
+    assert ended.returncode == expect, ended.stderr
+    return dict(json.loads(ended.stdout))
+
+
+def text_on(folder: Path, branch: str) -> str:
+    return git(folder, "show", f"{branch}:skills/rows/SKILL.md")
+
+
+def test_the_merged_text_is_measured_and_waits_as_a_draft_that_a_person_takes(learned: Path) -> None:
     tip = git(learned, "rev-parse", "skillopt/rows")
-    onto = upstream(learned, NEW + f"- {EMAIL}\n- Leave out notes.\n")
-    found = as_json(learned, "update", "rows", "--onto", onto)
-    assert [one["fate"] for one in found["edits"]] == ["already there", "kept"]
-    assert found["edits"][1]["reason"].startswith("needed by ")
-    version, start, *older = Repository.find(learned).versions("rows")
-    assert (version.sha, start.parent, older[0].sha) == (found["version"], tip, tip)
-    assert version.trailer("Upstream") == start.trailer("Upstream") == found["upstream"]
-    assert (version.trailer("Grade"), version.trailer("Grade-Against")) == ("proven here", "old version")
-    assert version.trailer("Val-After") == "16 of 16"
-    text = git(learned, "show", "skillopt/rows:skills/rows/SKILL.md")
-    assert (text.count(EMAIL), text.count(DATES), "Leave out notes" in text) == (1, 1, True)
-    assert git(learned, "status", "--porcelain") == ""
-    assert DATES in git(learned, "show", f"{tip}:skills/rows/SKILL.md")
-    assert "nothing lost, shown here" in skillopt(learned, "log", "rows").stdout
-    again = skillopt(learned, "update", "rows", "--onto", onto)
-    assert (again.returncode, "already, or builds on it" in again.stderr) == (2, True)
+    found = updated(learned, upstream(learned))
+    assert found["standing"] in {"passed", "cannot tell"}
+    assert git(learned, "rev-parse", "skillopt-draft/rows") == found["draft"]
+    text = text_on(learned, "skillopt-draft/rows")
+    assert all(line in text for line in (EMAIL, DATES, "Keep the order of columns."))
+    assert (git(learned, "rev-parse", "skillopt/rows"), git(learned, "status", "--porcelain")) == (tip, "")
+    assert skillopt(learned, "take", "rows").returncode == 0
+    newest, start, *older = Repository.find(learned).versions("rows")
+    assert (start.parent, older[0].sha) == (tip, tip)
+    assert newest.trailer("Upstream") == start.trailer("Upstream")
+    assert "already, or builds on it" in skillopt(learned, "update", "rows", "--onto", upstream(learned)).stderr
 
 
-def test_edits_move_on_from_one_upstream_to_the_next_and_no_text_is_left_of_what_is_not_needed(learned: Path) -> None:
-    reworded = "- All e-mail addresses: write in lower case."
-    found = as_json(learned, "update", "rows", "--onto", upstream(learned, NEW + reworded + "\n"))
-    assert [(one["fate"], one["alike"]) for one in found["edits"]] == [("already there", reworded), ("kept", "")]
-    assert EMAIL not in git(learned, "show", "skillopt/rows:skills/rows/SKILL.md")
-    found = as_json(learned, "update", "rows", "--onto", upstream(learned, NEW + f"{reworded}\n- Leave out notes.\n"))
-    assert [(one["fate"], one["commit"]) for one in found["edits"]] == [("kept", found["old"])]
+def test_the_next_upstream_is_merged_from_the_one_before(learned: Path) -> None:
+    updated(learned, upstream(learned))
+    assert skillopt(learned, "take", "rows").returncode == 0
+    updated(learned, upstream(learned, NEW.replace("order of columns", "order of all columns")))
+    text = text_on(learned, "skillopt-draft/rows")
+    assert ("order of all columns" in text, "order of columns" in text, EMAIL in text) == (True, False, True)
 
 
-def test_a_dry_run_runs_nothing(learned: Path) -> None:
-    ended = skillopt(learned, "update", "rows", "--onto", upstream(learned), "--dry-run")
-    assert [line.split()[2:] for line in ended.stdout.splitlines()[1:4:2]] == [["applied"], ["applied"]]
-    assert "nothing was executed" in ended.stdout
+def test_lines_that_people_wrote_on_the_branch_and_other_files_are_merged_too(learned: Path) -> None:
+    git(learned, "switch", "--quiet", "skillopt/rows")
+    (learned / "skills" / "rows" / "notes.md").write_text("By hand.\n", encoding="utf-8")
+    git(learned, "add", ".")
+    git(learned, "commit", "-qam", "By hand")
+    git(learned, "switch", "--quiet", "main")
+    updated(learned, upstream(learned))
+    assert git(learned, "show", "skillopt-draft/rows:skills/rows/notes.md") == "By hand."
+
+
+def test_where_both_changed_the_same_lines_nothing_is_run(learned: Path) -> None:
+    onto = upstream(learned, SKILL + "- Leave out notes.\n")
+    ended = skillopt(learned, "update", "rows", "--onto", onto)
+    assert (ended.returncode, "SKILL.md" in ended.stderr) == (2, True)
     assert "recorded: 0 rollouts" in skillopt(learned, "status").stdout
 
 
-def test_with_few_tasks_it_is_a_draft_that_a_person_can_take(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "few", tasks=4)
-    run_events(folder, accepted(EMAIL, DATES, "Keep comments."))
-    ended = skillopt(folder, "update", "rows", "--onto", upstream(folder))
-    assert "kept: no task that it cites can tell" in ended.stdout
-    assert "draft on branch skillopt-draft/rows: not shown to lose nothing: " in ended.stdout
-    said = " ".join(git(folder, "log", "-1", "--format=%b", "skillopt-draft/rows").split())
-    assert "too few tasks for a verdict; new upstream → this text: " in said
-    assert "(0 new, " in skillopt(folder, "update", "rows", "--onto", upstream(folder)).stdout
-    assert skillopt(folder, "take", "rows").returncode == 0
-    assert git(folder, "log", "--format=%s", "main..skillopt/rows").splitlines() == [
-        "rows: take the draft, new upstream, add 3 rules",
-        "rows: the new upstream text",
-        "rows: add 3 rules",
-    ]
-    assert skillopt(folder, "update", "rows", "--onto", upstream(folder)).returncode == 2
+def test_a_text_that_does_harm_is_refused_and_stays_a_draft(learned: Path) -> None:
+    onto = upstream(learned, SKILL.replace("# Rows\n", f"# Rows\n\n{HARMFUL}\n"))
+    found = updated(learned, onto, expect=1)
+    assert found["standing"] == "refused"
+    assert git(learned, "rev-parse", "skillopt-draft/rows") == found["draft"]
+
+
+def test_few_tasks_cannot_test_it(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "few", tasks=1)
+    run_events(folder, accepted(EMAIL))
+    assert updated(folder, upstream(folder))["standing"] == "untestable"
 
 
 def test_a_new_upstream_in_the_work_tree_is_told_and_one_that_main_has_merges_without_conflict(learned: Path) -> None:
@@ -98,79 +110,18 @@ def test_a_new_upstream_in_the_work_tree_is_told_and_one_that_main_has_merges_wi
     assert "skillopt update rows --onto skills/rows keeps what was learned" in skillopt(learned, "status").stdout
     assert "skillopt update rows --onto skills/rows" in skillopt(learned, "optimize", "rows").stderr
     git(learned, "commit", "-qam", "New upstream")
-    found = as_json(learned, "update", "rows", "--onto", "skills/rows")
-    assert found["upstream"] == git(learned, "rev-parse", "main")
+    updated(learned, "skills/rows")
+    assert skillopt(learned, "take", "rows").returncode == 0
     git(learned, "merge", "--quiet", "--ff-only", "skillopt/rows")
     assert DATES in (learned / "skills" / "rows" / "SKILL.md").read_text(encoding="utf-8")
     assert "skillopt update" not in skillopt(learned, "status").stdout
 
 
-def test_lines_that_people_wrote_on_the_branch_are_never_dropped_without_a_word(learned: Path) -> None:
-    git(learned, "switch", "--quiet", "skillopt/rows")
-    document = learned / "skills" / "rows" / "SKILL.md"
-    document.write_text(document.read_text(encoding="utf-8") + "- By hand.\n", encoding="utf-8")
-    git(learned, "commit", "-qam", "By hand")
-    git(learned, "switch", "--quiet", "main")
-    said = skillopt(learned, "update", "rows", "--onto", upstream(learned)).stdout
-    assert "By hand: merge it by hand" in said
-    assert "what people changed is not carried over\nused" in said
-    assert "draft on branch skillopt-draft/rows" in said
-
-
-def test_dropped_edits_stay_away(learned: Path) -> None:
-    assert skillopt(learned, "decline", "rows", "3").returncode == 0
-    found = as_json(learned, "update", "rows", "--onto", upstream(learned), "--dry-run")
-    assert [one["edit"]["content"] for one in found["edits"]] == [f"- {EMAIL}"]
-
-
-@pytest.mark.parametrize("command", ["decline", "rollback"])
-def test_an_update_that_people_take_back_leaves_the_old_version_and_all_that_it_learned(
-    learned: Path, command: str
-) -> None:
-    old = git(learned, "show", "skillopt/rows:skills/rows/SKILL.md")
-    tip = git(learned, "rev-parse", "skillopt/rows")
-    as_json(learned, "update", "rows", "--onto", upstream(learned, f"{NEW}- {EMAIL}\n"))
-    assert skillopt(learned, command, "rows", *([tip] if command == "rollback" else [])).returncode == 0
-    assert git(learned, "show", "skillopt/rows:skills/rows/SKILL.md") == old
-    found = as_json(learned, "update", "rows", "--onto", upstream(learned), "--dry-run")
-    assert {one["edit"]["content"]: one["fate"] for one in found["edits"]} == {
-        f"- {rule}": "applied" for rule in (EMAIL, DATES)
-    }
-    assert found["lost"] == []
-
-
-def test_new_rights_of_an_upstream_wait_for_a_person(learned: Path) -> None:
-    onto = upstream(learned, NEW + "- Ask https://example.net/x first.\n")
-    ended = skillopt(learned, "update", "rows", "--onto", onto, "--set", "review=always")
-    assert "a person must look at it first: " in ended.stdout
-    assert "example.net" in ended.stdout
-    assert len(Repository.find(learned).versions("rows")) == 2
-
-
-def test_a_cap_too_small_is_refused_and_one_that_ends_the_search_leaves_all_for_the_next_time(learned: Path) -> None:
-    ended = skillopt(learned, "update", "rows", "--onto", upstream(learned), "--max-rollouts", "79")
-    assert (ended.returncode, "at least 80 to update with 16 tasks" in ended.stderr) == (2, True)
-    ended = skillopt(learned, "update", "rows", "--onto", upstream(learned), "--max-rollouts", "80")
-    assert "nothing was published" in ended.stdout
-    ended = skillopt(learned, "update", "rows", "--onto", upstream(learned))
-    assert "on branch skillopt/rows" in ended.stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (SKILL, "already, or builds on it"),
-        (NEW.replace("name: rows", "name: columns"), "found the name 'columns'"),
-        (None, "expected a file 'SKILL.md'"),
-        ("\udcff", "expected UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [(SKILL, "already, or builds on it"), (None, "expected a file 'SKILL.md'")])
 def test_texts_that_are_no_new_upstream_are_refused(learned: Path, text: str | None, said: str) -> None:
-    place = Path(upstream(learned))
+    place = Path(upstream(learned, text or SKILL))
     if text is None:
         (place / "SKILL.md").unlink()
-    else:
-        (place / "SKILL.md").write_bytes(text.encode("utf-8", "surrogateescape"))
     ended = skillopt(learned, "update", "rows", "--onto", str(place))
     assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
 

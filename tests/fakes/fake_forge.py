@@ -4,8 +4,6 @@
 """
 
 import re
-import subprocess
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,7 +35,6 @@ class FakeForge:
     permissions: dict[str, str] = field(default_factory=lambda: {"ada": "write", "eve": "read"})
     checks: list[Body] = field(default_factory=list)
     may_check: bool = True
-    reviews: list[Body] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
     server: LoopbackServer | None = None
 
@@ -109,14 +106,12 @@ class FakeForge:
         if not asked.headers.get("Authorization", "").startswith("token "):
             return refusal(401, "Requires authentication")
         path = asked.path.removeprefix(self.prefix).removeprefix(f"/repos/{self.name}")
-        number = 0 if path.startswith("/contents/") else int(next(iter(re.findall(r"(?<=/)\d+", path)), 0))
+        number = int(next(iter(re.findall(r"(?<=/)\d+", path)), 0))
         shape = f"{asked.method} {re.sub(r'(?<=/)[0-9]+', 'N', path)}"
         if number and number not in self.pulls and "comments/N" not in shape:
             return refusal(404, "Not Found")
         if path.startswith("/collaborators/"):
             return self._permission(path.split("/")[2])
-        if path.startswith("/contents/"):
-            return self._file(unquote(path.removeprefix("/contents/")), asked.query["ref"])
         routes: dict[str, Callable[[], Answer]] = {
             "GET ": lambda: as_json(200, self._facts()),
             "POST /graphql": lambda: self._graphql(asked.body),
@@ -124,7 +119,6 @@ class FakeForge:
             "POST /check-runs": lambda: self._check_run(asked.body),
             "GET /pulls": lambda: as_json(200, self._listed(asked.query)),
             "POST /pulls": lambda: self._open(asked.body),
-            "GET /pulls/comments": lambda: as_json(200, self._reviews(asked.query)),
             "GET /pulls/N": lambda: as_json(200, self._shown(self.pulls[number])),
             "PATCH /pulls/N": lambda: self._change(number, asked.body),
             "POST /pulls/N/requested_reviewers": lambda: self._ask_review(number, asked.body),
@@ -140,28 +134,6 @@ class FakeForge:
             return refusal(403, "Resource not accessible by integration")
         self.checks.append(body)
         return as_json(201, {**body, "id": len(self.checks)})
-
-    def review(self, number: int, author: str, path: str, line: int, text: str, commit: str, **more: object) -> None:
-        """Comment on a line of a pull request as a reviewer would."""
-        at, kind = len(self.reviews) + 1, "Bot" if author.endswith("[bot]") else "User"
-        said = {"id": at, "body": text, "path": path, "original_line": line, "original_commit_id": commit}
-        said |= {"created_at": f"2026-02-{at:02}T03:04:05Z", "user": {"login": author, "type": kind}, "side": "RIGHT"}
-        said["html_url"] = f"https://github.com/{self.name}/pull/{number}#discussion_r{at}"
-        self.reviews.append({**said, **more})
-
-    def _reviews(self, query: dict[str, str]) -> list[Body]:
-        assert (query["sort"], query["direction"]) == ("created", "desc")
-        size, page = int(query["per_page"]), int(query["page"])
-        return self.reviews[::-1][(page - 1) * size : page * size]
-
-    def _file(self, path: str, commit: str) -> Answer:
-        assert self.repository is not None
-        shown = subprocess.run(
-            ["git", "show", f"{commit}:{path}"], cwd=self.repository, capture_output=True, check=False
-        )
-        if shown.returncode:
-            return refusal(404, "Not Found")
-        return as_json(200, {"path": path, "encoding": "base64", "content": b64encode(shown.stdout).decode()})
 
     def _facts(self) -> Body:
         shown = {"full_name": self.name, "default_branch": "main", "url": self._at("")}

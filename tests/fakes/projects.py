@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from skillopt.commands.entry import run
+from skillopt.commands.job_process import run_job
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.view import RunView
@@ -101,12 +103,23 @@ def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.C
 
     tests/cli/test_commands.py compares the two.
     """
+    return _captured(run, folder, arguments, environment)
+
+
+def job(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command of a job in this process."""
+    return _captured(run_job, folder, command, {})
+
+
+def _captured(
+    begin: Callable[[Sequence[str]], int], folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
     out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
         patch.chdir(folder)
         for name, value in environment.items():
             patch.setenv(name, value)
-        code = run(arguments)
+        code = begin(arguments)
     said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, error))
     return subprocess.CompletedProcess(["skillopt", *arguments], code, said, told)
 

@@ -364,7 +364,7 @@ def _report_check(event: Mapping[str, Any], verdict: str, text: str) -> None:
     """Report the verdict as a check of the change's last commit."""
     from skillopt.nightly.github import CheckRun, GitHubForge
 
-    account = find_account(_FORGE)
+    account = find_account()
     head = ((event.get("pull_request") or {}).get("head") or {}).get("sha")
     commit, repository = str(head or os.environ.get("GITHUB_SHA", "")), os.environ.get("GITHUB_REPOSITORY", "")
     if account is None or not commit or not repository:

@@ -20,14 +20,6 @@ from skillopt.contrib.history.candidates import grouped_requests, make_candidate
 from skillopt.contrib.history.change_prompts import without_frame
 from skillopt.contrib.history.commit_checks import find_test_command
 from skillopt.contrib.history.commits import CommitHarvest
-from skillopt.contrib.history.harvest_reviews import (
-    ReviewHarvest,
-    agree_to_share,
-    edits_of_rules,
-    harvest_reviews,
-    reviews_text,
-    tags_of,
-)
 from skillopt.contrib.history.own_names import OwnNames
 from skillopt.contrib.history.redaction import FindSecrets, Redaction, secret_scanner
 from skillopt.contrib.history.requests import Request, repeated_failures, session_requests
@@ -102,18 +94,9 @@ def harvest(
         typer.Option(
             "--from",
             metavar="PATH",
-            help="A folder or file of sessions instead of the clients' own; with --reviews a file of review comments.",
+            help="A folder or file of sessions instead of the clients' own.",
         ),
     ] = None,
-    reviews: Annotated[
-        bool,
-        typer.Option(
-            "--reviews", help="Take rules that reviewers said over pull requests, from the forge, not sessions."
-        ),
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --accept: agree that the models read words of reviewers.")
-    ] = False,
     headless: Annotated[bool, typer.Option("--headless", help="Take sessions without a person, too.")] = False,
     without_skill: Annotated[
         bool, typer.Option("--without-skill", help="Take requests for which no skill was in use, too.")
@@ -131,16 +114,9 @@ def harvest(
     personal data are taken out before anything is written. Nothing becomes a task before you say so with --accept.
     Ends with 1 when there is no candidate.
     """
-    _expect_fitting(skill, ids or (), decides=(accept, drop, commits, reviews), without_skill=without_skill)
+    _expect_fitting(skill, ids or (), decides=(accept, drop, commits), without_skill=without_skill)
     if drop or accept:
-        _decide(Selection(skill), ids or (), drop=drop, yes=yes, as_json=as_json)
-        return
-    if reviews:
-        with interruptible():
-            result = _harvest_reviews(Selection(skill), places or (), count)
-        show(result, reviews_text, as_json=as_json)
-        if not result["rules"]:
-            raise typer.Exit(1)
+        _decide(Selection(skill), ids or (), drop=drop, as_json=as_json)
         return
     with interruptible():
         if commits:
@@ -152,7 +128,7 @@ def harvest(
         raise typer.Exit(1)
 
 
-def _decide(selection: Selection, ids: Sequence[str], *, drop: bool, yes: bool, as_json: bool) -> None:
+def _decide(selection: Selection, ids: Sequence[str], *, drop: bool, as_json: bool) -> None:
     """Make candidates tasks, or throw them away, and say so."""
     project = selection.project()
     name = project.target(selection).name
@@ -164,20 +140,19 @@ def _decide(selection: Selection, ids: Sequence[str], *, drop: bool, yes: bool, 
     review = _candidates_path(project, name)
     if decided := [entry.id for entry in read_candidates(review) if entry.decision is Decision.DROP]:
         _drop_candidates(project, name, decided)
-    show(_accept(selection, review, ids, yes=yes), _accepted_lines, as_json=as_json)
+    accepted = accept_tasks(selection, ids, review=review, command="harvest")
+    show(accepted, accepted_text, as_json=as_json)
 
 
 def _expect_fitting(
-    skill: str | None, ids: Sequence[str], *, decides: tuple[bool, bool, bool, bool], without_skill: bool
+    skill: str | None, ids: Sequence[str], *, decides: tuple[bool, bool, bool], without_skill: bool
 ) -> None:
     """Refuse options that do not fit together."""
-    accept, drop, commits, reviews = decides
+    accept, drop, commits = decides
     if sum(decides) > 1:
-        raise UsageError("expected one of --accept, --drop, --commits and --reviews, found two; leave one out")
-    if skill is None and (accept or drop or reviews or without_skill):
-        raise UsageError(
-            "expected the name of a skill with --accept, --drop, --reviews or --without-skill, found none; name one"
-        )
+        raise UsageError("expected one of --accept, --drop and --commits, found two; leave one out")
+    if skill is None and (accept or drop or without_skill):
+        raise UsageError("expected the name of a skill with --accept, --drop or --without-skill, found none; name one")
     if commits and (without_skill or len(ids) > 1):
         raise UsageError(f"expected one branch or range with --commits, found {', '.join(ids)}; leave the others out")
     if ids and not any(decides):
@@ -295,33 +270,6 @@ def _harvest(
         work = _Work(project, repository, find, read)
         found = work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
         return {**found, "without_skill": 0} if unskilled else found
-
-
-def _harvest_reviews(selection: Selection, places: Sequence[Path], count: int) -> dict[str, Any]:
-    """Find rules in review comments, and write candidates, redacted; nothing of them leaves this machine."""
-    project = selection.project()
-    target = project.target(selection)
-    _expect_reviewed(project, target.name)
-    with secret_scanner() as find, review_lock(project.root):
-        found = ReviewHarvest(project, places[0] if places else None)
-        redaction = _redaction(find, project.repository())
-        redaction.learn(*(one.text for one in found.remarks))
-        rules, dropped = found.rules(count, redaction), _dropped_candidates(project, target.name)
-        return harvest_reviews(found, target, _candidates_path(project, target.name), rules, dropped)
-
-
-def _accept(selection: Selection, review: Path, ids: Sequence[str], *, yes: bool) -> dict[str, Any]:
-    """Make candidates tasks; the id of a rule stands for all of its tasks."""
-    target, waiting = selection.project().target(selection), read_candidates(review)
-    of_rules = {name: [one.id for one in waiting if name in tags_of(one)] for name in ids}
-    named = [task for name in ids for task in of_rules[name] or [name]]
-    agree_to_share(target, [one for one in waiting if one.decision is Decision.KEEP or ids], yes=yes)
-    result = accept_tasks(selection, named, review=review, command="harvest")
-    return {**result, "edits": edits_of_rules(target, review, result["accepted"], Path(result["suite"]))}
-
-
-def _accepted_lines(result: Mapping[str, Any]) -> str:
-    return "\n".join([accepted_text(result), *(f"the rule as an edit: {command}" for command in result["edits"])])
 
 
 def _expect_reviewed(project: Project, skill: str) -> None:

@@ -58,7 +58,7 @@ def test_a_node_that_has_all_has_no_trouble() -> None:
 
 
 def test_people_do_tasks_on_one_machine_only() -> None:
-    chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "ray": "auto"}))
+    chosen: Settings = make_settings(("flags", {"harness": "chat/handoff", "model": "demo", "ray": "auto"}))
     with pytest.raises(SettingsError, match="is done by people on this machine"):
         open_cluster(chosen, ScriptedHarness(lambda *_: Trajectory()), (), own=False)
 

@@ -104,7 +104,7 @@ def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("harness", "sandbox", "review"),
     [
-        *(("claude-code", "none", "always"), ("claude-code", "bwrap", "listed"), ("handoff", "bwrap", "always")),
+        *(("claude-code", "none", "always"), ("claude-code", "bwrap", "listed")),
         *(("chat/openai/gpt-5.5", "none", "listed"), ("demo", "none", "listed")),
     ],
 )

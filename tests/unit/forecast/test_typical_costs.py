@@ -79,8 +79,8 @@ def test_a_judge_costs_on_top_of_each_rollout() -> None:
 
 
 def test_programs_cost_nothing_and_a_person_takes_a_time_that_nobody_knows() -> None:
-    assert (rollout(harness="demo").usd, rollout(harness="handoff").usd) == (0.0, 0.0)
-    assert rollout(harness="handoff").seconds is None
+    assert (rollout(harness="demo").usd, rollout(harness="chat/handoff").usd) == (0.0, 0.0)
+    assert rollout(harness="chat/handoff").seconds is None
     assert rollout().usd is None
     assert typical_call(Settings(model="handoff"), SKILL).seconds is None
 

@@ -1,19 +1,23 @@
 """Edits that somebody else proposes: refused with a reason, or tested and gated."""
 
-import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
+from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.runs.evidence import TaskEvidence, evidence
+from skillopt.runs.proposal import EditsProposal, ProposalResult, parse_proposal
+from skillopt.runs.proposal import propose as run
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
@@ -148,22 +152,21 @@ def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "project")
 
 
-def propose(project: Path, *edits: dict[str, object], **more: object) -> tuple[int, dict[str, Any], str]:
-    """Propose on the command line."""
-    path = project.parent / "edits.json"
-    path.write_text(json.dumps({"edits": edits, **more}), encoding="utf-8")
-    ended = skillopt(project, "propose", str(path), "rows", "--json")
-    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, ended.stderr
+def propose(project: Path, *edits: dict[str, object], **more: object) -> ProposalResult:
+    return run(Selection("rows", folder=project), EditsProposal.model_validate({"edits": edits, **more}))
+
+
+def shown(project: Path) -> TaskEvidence:
+    return evidence(Selection("rows", folder=project))
 
 
 def test_an_edit_that_helps_is_committed_and_a_useless_one_beside_it_is_not(project: Path) -> None:
-    code, found, _ = propose(project, GOOD, USELESS, proposer="Claude Code 2.1")
-    assert code == 0
-    assert git(project, "rev-parse", "skillopt/rows") == found["version"]
+    found = propose(project, GOOD, USELESS, proposer="Claude Code 2.1")
+    assert git(project, "rev-parse", "skillopt/rows") == found.version
     text = git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
     assert "- Write e-mail addresses in lower case." in text
     assert "dots" not in text
-    assert {one["edit"]["content"]: one["kept"] for one in found["ablations"]} == {
+    assert {one.edit.content: one.kept for one in found.ablations} == {
         GOOD["content"]: True,
         USELESS["content"]: False,
     }
@@ -172,18 +175,17 @@ def test_an_edit_that_helps_is_committed_and_a_useless_one_beside_it_is_not(proj
 
 
 def test_an_edit_that_cannot_be_tried_stops_the_whole_proposal_and_costs_nothing(project: Path) -> None:
-    code, found, _ = propose(project, GOOD, {"op": "delete", "anchor": "not there", "tasks": ["train1"]})
-    assert code == 2
-    assert [(one["number"], "not there" in one["reason"]) for one in found["refused"]] == [(2, True)]
-    assert found["rollouts"] == 0
+    found = propose(project, GOOD, {"op": "delete", "anchor": "not there", "tasks": ["train1"]})
+    assert [(one.number, "not there" in one.reason) for one in found.refused] == [(2, True)]
+    assert found.rollouts == 0
     assert "no runs yet" in skillopt(project, "status").stdout
 
 
 def test_a_useless_edit_ends_with_a_negative_verdict_and_is_remembered(project: Path) -> None:
-    assert propose(project, GOOD | {"content": "- Be nice."})[0] == 1
-    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert any("- Be nice." in line for line in shown["rejected"])
-    assert shown["looks"] == 1
+    assert not propose(project, GOOD | {"content": "- Be nice."}).accepted
+    found = shown(project)
+    assert any("- Be nice." in line for line in found.rejected)
+    assert found.looks == 1
 
 
 BLOCK = """Before you write output.csv, look at each column.
@@ -210,52 +212,46 @@ ANN@EXAMPLE.COM becomes ann@example.com
     ],
 )
 def test_blocks_and_whole_sections_can_be_proposed_and_become_a_version(project: Path, edit: dict[str, object]) -> None:
-    code, result, said = propose(project, edit | {"tasks": ["train1", "train3"]})
-    assert code == 0, said
-    text = git(project, "show", f"{result['version']}:skills/rows/SKILL.md")
+    result = propose(project, edit | {"tasks": ["train1", "train3"]})
+    text = git(project, "show", f"{result.version}:skills/rows/SKILL.md")
     assert "- Write e-mail addresses in lower case." in text
     assert text.count("```") % 2 == 0
 
 
 def test_edits_for_a_text_that_is_not_the_incumbent_any_more_are_refused(project: Path) -> None:
-    base = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)["base"]
-    assert propose(project, GOOD, base=base)[0] == 0
-    code, _, said = propose(project, USELESS, base=base)
-    assert code == 2
-    assert "read the evidence again" in said
+    base = shown(project).base
+    assert propose(project, GOOD, base=base).accepted
+    with pytest.raises(UsageError, match="read the evidence again"):
+        propose(project, USELESS, base=base)
 
 
 def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> None:
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "train").returncode == 0
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "val").returncode == 0
-    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert len(shown["measured"]) == shown["tasks"] == 8
-    assert shown["measured"][0]["group"] == 1
-    text = json.dumps(shown)
+    found = shown(project)
+    assert len(found.measured) == found.tasks == 8
+    assert found.measured[0].group == 1
+    text = str(found)
     assert "val1" not in text
     assert "test1" not in text
-    assert skillopt(project, "evidence", "rows").stdout.index("not passed") < 3000
 
 
 def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:
-    assert propose(project, GOOD)[0] == 0
+    assert propose(project, GOOD).accepted
     skill = project / "skills" / "rows" / "SKILL.md"
     skill.write_text(skill.read_text() + "- Mine.\n")
-    code, _, said = propose(project, GOOD)
-    assert code == 2
-    assert "worktree" in said
+    with pytest.raises(UsageError, match="worktree"):
+        propose(project, GOOD)
 
 
 @pytest.mark.parametrize(
     "content", ["", "[", "{}", '{"edits": []}', '{"edits": [{"op": "fix"}]}', '[{"op": "add", "x": 1}]']
 )
-def test_a_file_that_holds_no_proposal_is_refused_by_name(project: Path, content: str) -> None:
-    path = project.parent / "edits.json"
+def test_a_file_that_holds_no_proposal_is_refused_by_name(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "edits.json"
     path.write_text(content, encoding="utf-8")
-    ended = skillopt(project, "propose", str(path), "rows")
-    assert ended.returncode == 2
-    assert str(path) in ended.stderr
-    assert "Traceback" not in ended.stderr
+    with pytest.raises(UsageError, match=re.escape(str(path))):
+        parse_proposal(path)
 
 
 def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:

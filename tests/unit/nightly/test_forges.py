@@ -25,7 +25,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_token_is_sent_over_https_only(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", api)
     with pytest.raises(SettingsError, match="expected an address with https"):
-        find_account(NightlySettings())
+        find_account()
 
 
 def test_what_is_missing_is_named_and_without_a_forge_texts_lie_in_a_folder(
@@ -51,19 +51,18 @@ def test_a_token_that_gh_or_git_keeps_for_this_user_is_used_outside_of_ci(
     config.write_text(f'[credential]\n\thelper = "{helper}"\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
-    settings = NightlySettings(forge="github")
-    account = find_account(settings)
+    account = find_account()
     assert account is not None
     assert account.token == "kept-by-git"  # noqa: S105 - planted by this test
     monkeypatch.delenv("GITHUB_API_URL")
-    assert find_account(settings) is None
+    assert find_account() is None
     monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
     gh = tmp_path / "gh"
     gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example.com" ] && echo kept-by-gh\n')
     gh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    account = find_account(settings)
+    account = find_account()
     assert account is not None
     assert account.token == "kept-by-gh"  # noqa: S105 - planted by this test
     monkeypatch.setenv("CI", "true")
-    assert find_account(settings) is None
+    assert find_account() is None

@@ -18,7 +18,6 @@ from skillopt.nightly.github import GitHubForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
-from tests.fakes.projects import git
 from tests.fakes.repositories import make_offered
 from tools.fake_providers.loopback import Answer, Requested
 
@@ -130,20 +129,6 @@ def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_o
     forge.comment(number, "news", "more")
     assert server.said(number) == [forged, "<!-- skillopt: news -->\nmore"]
     assert [one.author for one in forge.comments(number)] == ["eve"]
-
-
-def test_review_comments_are_read_page_by_page_newest_first_and_files_as_they_were(server: FakeForge) -> None:
-    assert server.repository is not None
-    commit = git(server.repository, "rev-parse", "main")
-    for number in range(101):
-        server.review(1, "ada", "README.md", 1, f"Say {number}", commit)
-    asked = github(server.url)
-    assert [one["body"] for one in asked.review_comments(3_000)] == [f"Say {number}" for number in range(100, -1, -1)]
-    assert len(asked.review_comments(100)) == 100
-    (name, *_) = git(server.repository, "ls-files").splitlines()
-    assert asked.file_at(commit, name) == git(server.repository, "show", f"{commit}:{name}") + "\n"
-    assert asked.file_at(commit, "gone") is None
-    assert server.writes == []
 
 
 def test_a_pull_request_from_another_repository_with_a_branch_of_our_name_is_not_ours(server: FakeForge) -> None:

@@ -12,7 +12,6 @@ from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_edits import ReportLimits, edits_not_taken
 from skillopt.reports.run_page import render_markdown, render_page
-from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import Fate, RunView, render_json
 from tests.fakes.drafts import graded, grading
 from tests.fakes.hostile_views import attack, tags_of
@@ -27,7 +26,7 @@ def without_texts(body: str) -> str:
     return re.sub(r"<code>.*?</code>", "<code/>", body, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_page, render_json, render_terminal])
+@pytest.mark.parametrize("render", [render_markdown, render_page, render_json])
 @pytest.mark.parametrize("view", [VIEW, make_view(ended=False), attack(VIEW), RunView("r", "rows", kind="proposal")])
 def test_every_format_renders_a_run_at_any_time_whatever_its_texts_say(
     render: Callable[[RunView], str], view: RunView

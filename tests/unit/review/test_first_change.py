@@ -38,7 +38,7 @@ def test_harnesses_without_tools_exercise_no_files_and_agents_do() -> None:
     for harness in ("chat/anthropic/claude-haiku-4-5", "demo"):
         assert unexercised_files(harness, OLD, after) == ("references/a.md", "run.py")
         assert unexercised_files(harness, OLD, OLD) == ()
-    for harness in ("claude-code", "codex/gpt-5", "handoff"):
+    for harness in ("claude-code", "codex/gpt-5"):
         assert unexercised_files(harness, OLD, after) == ()
 
 

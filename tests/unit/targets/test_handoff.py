@@ -6,21 +6,14 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import AnswersPendingError, UsageError
-from skillopt.protocols import Harness, Model, RolloutRequest
-from skillopt.rollouts import Reply, Trajectory, Usage
-from skillopt.sandbox.workspace import Workspace
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.handoff import HandoffFolder, HandoffHarness, HandoffModel
-from skillopt.tasks import File, Task, VerifierSpec
-from tests.contracts.harness_contract import HarnessContract
+from skillopt.protocols import Model
+from skillopt.rollouts import Reply, Usage
+from skillopt.targets.handoff import HandoffFolder, HandoffModel
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.hands import answer_all
 from tests.fakes.projects import make_project, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
-
-SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
-TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File("b.txt", b"b")))
 
 
 class AnsweredModel:
@@ -41,34 +34,10 @@ class AnsweredModel:
             return self.inner.reply(prompt, system=system, schema=schema)
 
 
-class AnsweredHarness:
-    """A hand-off harness with somebody behind it who does the task at once."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.inner = folder, HandoffHarness(folder)
-        self.identity = self.inner.identity
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        return self.inner.worst_case(request)
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        try:
-            return self.inner.run(request, workspace)
-        except AnswersPendingError:
-            answer_all(self.folder)
-            return self.inner.run(request, workspace)
-
-
 class TestHandoffModel(ModelContract):
     @pytest.fixture
     def model(self, tmp_path: Path) -> Model:
         return AnsweredModel(tmp_path)
-
-
-class TestHandoffHarness(HarnessContract):
-    @pytest.fixture
-    def harness(self, tmp_path_factory: pytest.TempPathFactory) -> Harness:
-        return AnsweredHarness(tmp_path_factory.mktemp("handoff"))
 
 
 def test_a_prompt_is_handed_off_and_its_answer_is_the_reply(tmp_path: Path) -> None:
@@ -80,20 +49,6 @@ def test_a_prompt_is_handed_off_and_its_answer_is_the_reply(tmp_path: Path) -> N
     assert answer_all(tmp_path, "Because.") == 1
     assert HandoffModel(tmp_path).reply("Why?", system="Be brief.").text == "Because."
     assert model.reply("Why?", system="Be brief.").usage.usd is None
-
-
-def test_repeats_of_a_task_are_handed_out_one_after_the_other(tmp_path: Path) -> None:
-    harness = HandoffHarness(tmp_path)
-    for repeat in (0, 1):
-        with Workspace.create(TASK.files) as workspace, pytest.raises(AnswersPendingError):
-            harness.run(RolloutRequest(SKILL, TASK, repeat), workspace.path)
-    (first,) = tmp_path.glob("rollouts/*")
-    (first / "answer.md").write_text("Done.", encoding="utf-8")
-    with Workspace.create(TASK.files) as workspace:
-        assert harness.run(RolloutRequest(SKILL, TASK, 0), workspace.path).answer == "Done."
-        with pytest.raises(AnswersPendingError):
-            harness.run(RolloutRequest(SKILL, TASK, 1), workspace.path)
-    assert len(list(tmp_path.glob("rollouts/*"))) == 2
 
 
 def test_what_was_read_is_removed_and_what_is_open_or_answered_stays(tmp_path: Path) -> None:
@@ -119,7 +74,7 @@ def test_names_that_lead_out_of_the_folder_are_no_items(tmp_path: Path) -> None:
     (outside / "prompt.md").write_text("mine", encoding="utf-8")
     folder = tmp_path / "handoff"
     folder.mkdir()
-    entry = {"kind": "prompt", "folder": "../outside", "about": "", "same": ""}
+    entry = {"folder": "../outside", "about": ""}
     (folder / "manifest.json").write_text(json.dumps({"open": [entry]}), encoding="utf-8")
     with pytest.raises(AnswersPendingError):
         HandoffModel(folder).reply("Why?")
@@ -147,29 +102,10 @@ def test_an_answer_that_is_empty_or_no_text_is_refused(tmp_path: Path, content: 
         model.reply("Why?")
 
 
-def test_the_files_of_a_rollout_are_taken_back(tmp_path: Path) -> None:
-    harness, request = HandoffHarness(tmp_path), RolloutRequest(SKILL, TASK)
-    with Workspace.create(TASK.files) as workspace:
-        with pytest.raises(AnswersPendingError):
-            harness.run(request, workspace.path)
-        (folder,) = tmp_path.glob("rollouts/*")
-        assert (folder / "skill" / "rows" / "SKILL.md").is_file()
-        (folder / "workspace" / "a.txt").write_text("changed", encoding="utf-8")
-        (folder / "workspace" / "b.txt").unlink()
-        (folder / "workspace" / "c").mkdir()
-        (folder / "workspace" / "c" / "new.txt").write_text("new", encoding="utf-8")
-        (folder / "workspace" / "link").symlink_to("/etc/passwd")
-        (folder / "answer.md").write_text("Done.\n", encoding="utf-8")
-        found = harness.run(request, workspace.path)
-        assert found.answer == "Done."
-        assert Path(workspace.path, "a.txt").read_text(encoding="utf-8") == "changed"
-        assert found.files_changed == ("a.txt", "b.txt", "c/new.txt")
-
-
-def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_again(tmp_path: Path) -> None:
+def test_a_skill_is_trained_by_edits_that_are_handed_off_and_nothing_answered_is_asked_again(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project", tasks=4)
     options = [part for option in ("gate=paired", "confidence=0.6") for part in ("--set", option)]
-    command = ("optimize", "rows", "--json", "--harness", "handoff", "--model", "handoff", *options)
+    command = ("optimize", "rows", "--json", "--model", "handoff", *options)
     handed, answered = folder / ".skillopt" / "handoff", 0
     for _ in range(60):
         ended = skillopt(folder, *command)
@@ -183,5 +119,5 @@ def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_agai
     result = json.loads(ended.stdout)
     assert result["versions"]
     assert result["test"] is None  # four held-out tasks can show nothing
-    assert answered == result["rollouts"] + result["calls"]
+    assert answered == result["calls"]
     assert list(handed.glob("*/*")) == []
