@@ -16,8 +16,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from skillopt.errors import RepositoryError, SettingsError
-from skillopt.versions.branches import Snapshot, snapshot_of
-from skillopt_mcp.catalogue import Catalogue, ServedSkill, skill_address
+from skillopt.versions.branches import Snapshot
+from skillopt_mcp.catalogue import Catalogue, ServedSkill, current_snapshot, skill_address
 
 _log = logging.getLogger(__name__)
 _MOST_SESSIONS = 256
@@ -81,7 +81,7 @@ class VersionWatcher:
 def _look_at(folder: Path) -> Snapshot | None:
     """Read the tips; None where there is no repository."""
     try:
-        return snapshot_of(folder)
+        return current_snapshot(folder)
     except RepositoryError:
         return None
 

@@ -9,8 +9,9 @@ in its place, stays, and so does a branch that is checked out.
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 from skillopt.skills.folder import SKILL_FILE, is_shipped
@@ -160,9 +161,8 @@ class Snapshot:
         return dict(self.branches)
 
 
-def snapshot_of(folder: Path) -> Snapshot:
-    """Read the branch tips of the repository around a folder."""
-    repository = Repository.find(folder)
+def snapshot_of(repository: Repository) -> Snapshot:
+    """Read the branch tips of a repository, with one process where it has no remote or knew these tips before."""
     listed = run_git(repository.root, "for-each-ref", "--format=%(HEAD)|%(objectname) %(refname) %(symref)", *_LISTED)
     rows = [
         (mark, *row.split(" ")) for mark, _, row in (row.partition("|") for row in os.fsdecode(listed).splitlines())
@@ -180,7 +180,7 @@ def snapshot_of(folder: Path) -> Snapshot:
         remote = next((name for name in _USUAL if f"{_REMOTE}{name}" in tips), "")
     # The remote says which branch is the default one, and where it ends unless what is committed here goes on from it.
     named = [name for name in (f"{_HEADS}{remote}", f"{_REMOTE}{remote}") if name in tips]
-    if len(named) > 1 and not repository.contains(tips[named[0]], tips[named[1]]):
+    if len(named) > 1 and not _goes_on(repository, tips[named[0]], tips[named[1]]):
         named = named[1:]
     usual = [*(f"{_HEADS}{name}" for name in _USUAL), *([] if here.startswith(_OURS) else [here])]
     chosen = next((name for name in named or usual if name in tips), "")
@@ -188,3 +188,8 @@ def snapshot_of(folder: Path) -> Snapshot:
         return Snapshot(repository, branches, head, "HEAD")
     shown = chosen.removeprefix(_HEADS).removeprefix("refs/remotes/")
     return Snapshot(repository, branches, tips.get(chosen, ""), shown)
+
+
+@lru_cache(maxsize=8)
+def _goes_on(repository: Repository, tip: str, commit: str) -> bool:
+    return repository.contains(tip, commit)
