@@ -15,13 +15,13 @@ from skillopt.errors import SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.gate.gate import resolvable_gain
-from skillopt.harvest.near_copies import near_copies
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import Discovery
 from skillopt.settings import GateRule, Settings, SkillMode
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
 from skillopt.suites.formats import find_tasks, find_triggers
+from skillopt.suites.near_copies import near_copies
 from skillopt.targets.drivers import find_harness_driver
 from skillopt.tasks import Suite
 
