@@ -20,7 +20,7 @@ from skillopt.versions.branches import DRAFT
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import find_skill_folder
+from skillopt.versions.revisions import VERSION_NUMBER, find_skill_folder, find_version
 
 _SKILL: Final = "Skill"
 _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
@@ -66,7 +66,9 @@ def _commit(selection: Selection, repository: Repository, named: str) -> str:
             return repository.resolve(named)
         except UsageError:
             if named not in {*project.entries, *(one.name for one in project.discover().skills)}:
-                raise
+                if not VERSION_NUMBER.fullmatch(named):
+                    raise
+                return find_version(repository, project.target(selection).name, named)
         selection = Selection(named)
     branch = open_draft(project.root, repository, project.target(selection))
     waiting = named == DRAFT or (branch.tip and not repository.versions(named))

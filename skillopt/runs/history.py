@@ -29,6 +29,7 @@ from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
 from skillopt.versions.refusals import adopt_renamed, want_again
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import NewVersion, Repository
+from skillopt.versions.revisions import find_version
 
 _SCRIPTS: Final = ("sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "bat")
 
@@ -96,7 +97,7 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
 def resolve_version(branch: DraftBranch, text: str) -> str:
     """Return the commit that a user means by the name of a version, which may be `draft`."""
     if text != DRAFT:
-        return branch.repository.resolve(text)
+        return find_version(branch.repository, branch.skill, text)
     if (tip := branch.tip) is None:
         raise UsageError(
             f"skill {branch.skill!r} has no draft; `skillopt log {branch.skill}` (list_skills in MCP) lists what it has"
@@ -210,7 +211,7 @@ def roll_back(selection: Selection, version: str) -> Restored:
     target, repository = project.target(selection), project.repository()
     skill, path = target.name, target.place(repository)
     newest = versions_of(repository, skill)[0].sha
-    tip, wanted = repository.branch_tip(skill) or newest, repository.resolve(version)
+    tip, wanted = repository.branch_tip(skill) or newest, find_version(repository, skill, version)
     files = read_version(repository, skill, wanted, path).shipped
     if files == read_version(repository, skill, tip, path).shipped:
         raise UsageError(f"skillopt/{skill} holds the text of {version!r} already; nothing to roll back")

@@ -13,12 +13,14 @@ from skillopt.errors import RepositoryError, UsageError
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
+from skillopt.versions.commit_message import ACCEPTED
 from skillopt.versions.git_process import run_git, try_git
 from skillopt.versions.history import is_shallow
 from skillopt.versions.objects import read_found, read_objects, size_objects
 from skillopt.versions.repository import Repository
 
 _ROOT = "."
+VERSION_NUMBER = re.compile(r"v?(\d{1,3})")
 _NAME = re.compile(r"\w[\w./-]*")
 _LEAST_ALIKE = 0.5
 """From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
@@ -46,6 +48,21 @@ def find_commit(repository: Repository, text: str) -> str:
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
+
+
+def find_version(repository: Repository, skill: str, text: str) -> str:
+    """Resolve a version to a commit: a git name, or the number under which the newest run accepted it, 0 its start."""
+    number = VERSION_NUMBER.fullmatch(text)
+    if number is None or repository.ref_tip(text):
+        return repository.resolve(text)
+    accepted = [version for version in repository.versions(skill) if version.trailer(ACCEPTED)]
+    own = [one for one in reversed(accepted) if one.trailer("Skillopt-Run") == accepted[0].trailer("Skillopt-Run")]
+    texts = [own[0].parent, *(version.sha for version in own)] if own else []
+    if int(number[1]) >= len(texts) or not texts[int(number[1])]:
+        raise UsageError(
+            f"expected a version of {skill}, one of {len(own)}, found {text!r}; see `skillopt log {skill}`"
+        )
+    return texts[int(number[1])]
 
 
 def merge_base(repository: Repository, base: str, head: str) -> str:

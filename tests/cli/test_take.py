@@ -101,6 +101,21 @@ def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> No
     assert [row["kind"] for row in as_json(folder, "log", "rows")["versions"]] == ["taken", "accepted"]
 
 
+@pytest.mark.parametrize("name", ["1", "v1"])
+def test_a_version_is_found_by_the_number_that_its_run_told(folder: Path, name: str) -> None:
+    run_events(folder, accepted(DATES), seed=1)
+    git(folder, "checkout", "--quiet", "skillopt/rows", "--", "skills/rows")
+    run_events(folder, accepted(DATES, EMAIL), seed=2)
+    newest = Repository.find(folder).versions("rows")[0].sha
+    assert as_json(folder, "show", name, "rows")["version"]["sha"] == newest
+    assert f"+- {EMAIL}" in skillopt(folder, "diff", "rows", name.replace("1", "0"), name).stdout
+    evaluated = as_json(folder, "evaluate", "rows", "--of", name, "--of", newest)
+    assert len({subject["digest"] for subject in evaluated["subjects"]}) == 1
+    assert skillopt(folder, "rollback", "rows", name).returncode == 2
+    assert skillopt(folder, "rollback", "rows", name.replace("1", "0")).returncode == 0
+    assert skillopt(folder, "show", name.replace("1", "7"), "rows").returncode == 2
+
+
 def test_a_run_that_was_interrupted_is_not_continued_below_a_taken_draft(folder: Path) -> None:
     first = run_events(folder, changed(EMAIL), ends=KeyboardInterrupt())
     assert first.run is not None
