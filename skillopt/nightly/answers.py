@@ -4,13 +4,12 @@ Decisions become commits on the skill's branch, here; the pull request is told o
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, assert_never
 
 from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import SkillReview
-from skillopt.nightly.night import SkillNight, Training
 from skillopt.nightly.people_commands import Asked, Verb, read_edits
 from skillopt.nightly.posting import PostedAnswer, closed_by_people
 from skillopt.nightly.skill_state import SkillState
@@ -29,7 +28,7 @@ from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of,
 from skillopt.versions.repository import Repository
 
 _LONGEST = 300
-_COMMANDS = "there are `/skillopt drop 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
+_COMMANDS = "there are `/skillopt drop 7`, `ignore` and `unignore`, each on a line of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +58,6 @@ def answer_people(selection: Selection, state: SkillState, review: SkillReview, 
         tuple(lines),
         f"{ignored.by} asked for that in {ignored.url}; `/skillopt unignore` ends it" if ignored else "",
     )
-
-
-def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight) -> PeopleAnswers:
-    """Return what came of training that people asked for; while it waits, they are not answered and ask on."""
-    wanted = review.training_wanted
-    said = _trained(row) if wanted else None
-    posted, lines = list[PostedAnswer](), list(answers.lines)
-    for one in answers.posted:
-        comments = [asked.comment for asked in wanted if asked.pull_request == one.pull_request]
-        if not comments:
-            posted.append(one)
-        elif said is not None:
-            posted.append(one.model_copy(update={"lines": (*one.lines, said.markdown)}))
-            lines.append(f"#{one.pull_request}: {said.plain}")
-        else:
-            before = [asked.comment for asked in review.asked if asked.comment < min(comments)]
-            posted.append(one.model_copy(update={"last": max(before, default=0)}))
-    return replace(answers, posted=tuple(posted), lines=tuple(lines))
 
 
 class _Line(NamedTuple):
@@ -183,7 +164,7 @@ class _Desk:
         return next((sha for sha in shas if sha in decisions.declined), "")
 
     def answer(self, asked: Asked) -> Iterator[_Line]:
-        """Do one thing, and say what was done; training says so itself when it has ended."""
+        """Do one thing, and say what was done."""
         if asked.skill:
             number, name = asked.pull_request, self.state.target.name
             yield _line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
@@ -193,8 +174,6 @@ class _Desk:
                 yield _line(f"not understood: {{}}; {_COMMANDS}", asked.reason)
             case Verb.DROP:
                 yield from self._drop(asked)
-            case Verb.RETRY | Verb.REBASE:
-                pass
             case Verb.IGNORE:
                 yield _line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
             case Verb.UNIGNORE:
@@ -235,23 +214,3 @@ def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
     """Name the edits that are wanted as the text of the pull request counts them."""
     known = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
     return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"
-
-
-def _trained(row: SkillNight) -> _Line | None:
-    """Return what training did that people asked for; None while it waits."""
-    again = "trained again, from what the default branch has now where people changed the skill there"
-    match row.training:
-        case Training.WAITING | Training.BUSY | Training.NOT_DUE:
-            return None
-        case Training.IGNORED:
-            return _line("not trained, because the skill is left alone; `/skillopt unignore` ends that")
-        case Training.FINISHED if row.versions:
-            return _line(f"{again}: {count_noun(row.versions, 'new version')}")
-        case Training.FINISHED:
-            return _line(f"{again}: no new version, {{}}", row.reason)
-        case Training.STOPPED:
-            return _line("training began and ended early, the next night goes on: {}", row.reason)
-        case Training.FAILED | Training.NO_SUITE | Training.GONE:
-            return _line("training failed: {}; comment `/skillopt retry` to try it again", row.reason)
-        case _ as never:
-            assert_never(never)

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from skillopt.errors import UsageError, describe_mistake
 from skillopt.nightly.night import Nightly
-from skillopt.nightly.people_commands import Asked, Closing, StrictModel, Verb
+from skillopt.nightly.people_commands import Asked, Closing, StrictModel
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
 from skillopt.protocols import PullRequest, RepositoryFacts
 from skillopt.suites.config_lines import put_file
@@ -40,11 +40,6 @@ class SkillReview(StrictModel):
     asked: tuple[Asked, ...] = ()
     closings: tuple[Closing, ...] = ()
     ignored: Asked | None = None
-
-    @property
-    def training_wanted(self) -> tuple[Asked, ...]:
-        """What asks for training, whether or not anything else makes the skill due."""
-        return tuple(one for one in self.asked if one.verb in (Verb.RETRY, Verb.REBASE) and not one.skill)
 
     def closing(self, request: PullRequest) -> Closing:
         """Return who closed a pull request, and why, as far as anybody knows."""

@@ -46,10 +46,8 @@ class Verb(StrEnum):
     """What can be asked for."""
 
     DROP = "drop"
-    RETRY = "retry"
     IGNORE = "ignore"
     UNIGNORE = "unignore"
-    REBASE = "rebase"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, Usag
 from skillopt.execution.credentials import forge_token_names
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
-from skillopt.nightly.answers import answer_people, answer_training
+from skillopt.nightly.answers import answer_people
 from skillopt.nightly.check import configured_skills
 from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import (
@@ -31,13 +31,11 @@ from skillopt.nightly.handover import (
 )
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
-from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.skill_state import (
     NOT_DUE,
     DefaultBranch,
     Due,
-    DueCause,
     SkillState,
     sort_by_priority,
     why_due,
@@ -147,7 +145,7 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
             if (ended := _ended(night, name, target)) is not None:
                 rows.append(_close_all(night, ended, name) if name == target.name else ended)
                 continue
-            found = _why_due(night, name, night.read_state(selection))
+            found = why_due(night.read_state(selection).due_facts)
         except SkilloptError as error:
             rows.append(SkillNight(name, Training.FAILED, reason=str(error)))
             continue
@@ -221,7 +219,6 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 row = _train(night, selection, row, last=last)
                 row = _shrink(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
-            answers = answer_training(answers, review, row)
             if answers.ignored:
                 made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, state))
             else:
@@ -235,29 +232,19 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         return with_failure(row, error)
 
 
-def _why_due(night: Night, skill: str, state: SkillState) -> Due | None:
-    """Return why a skill is due: by its state, or because people ask for it in a pull request."""
-    found = why_due(state.due_facts)
-    asked = next(iter(night.review.of(skill).training_wanted), None)
-    if found is None and asked is not None:
-        return Due(state.due_facts, DueCause.CHANGED, f"{asked.by} asked for it in {asked.url}")
-    return found
-
-
 def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -> SkillNight:
     """Train a skill that is due, within the remaining budget."""
     state = night.read_state(selection)
-    due = _why_due(night, row.skill, state)
+    due = why_due(state.due_facts)
     if due is None:
         return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
-    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
     waits = night.why_waiting()
-    if not waits and state.conflicts and not anew:
+    if not waits and state.conflicts:
         waits = _contradiction(night, state)
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
-    if state.moves_on or state.conflicts:
+    if state.moves_on:
         state = _begin_from_default_branch(night, selection, state)
     night.observer.notice(f"{state.target.name}: {due.reason}")
     meter = night.remaining.meter_for(1.0) if last else night.remaining.meter_for()
@@ -268,7 +255,7 @@ def _contradiction(night: Night, state: SkillState) -> str:
     """Return which lines people changed in two ways; the skill waits until one of them decides."""
     into, branch, found = night.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
     theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
-    advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"
+    advice = f"merge {into} into {branch} by hand"
     return f"people changed the same lines in two ways, '{theirs}' on {into} and '{ours}' on {branch}; {advice}"
 
 
@@ -278,7 +265,7 @@ def _begin_from_default_branch(night: Night, selection: Selection, state: SkillS
     onto = night.default_branch.commit
     place = StartPlace(repository, target.name, target.place(repository), state.tip, onto)
     with writer_lock(night.project.root, target.name):
-        write_start(place, datetime.now(UTC).isoformat(timespec="seconds"), anew=bool(state.conflicts))
+        write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
     return night.read_state(selection)
 
 

@@ -132,14 +132,14 @@ def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
     return find_conflicts(place.repository, place.tip, place.merged, place.path) if place.by_people else ()
 
 
-def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
+def write_start(place: StartPlace, at: str) -> str:
     """Merge the default branch into the skill's branch where it moved on, and return the commit to train from."""
     onto = place.merged
     theirs = place.files(onto) if onto else ()
     has_skill = SkillPlace.parse(place.path).has_text(file.path for file in theirs)
     if not has_skill or place.repository.contains(place.tip, onto):
         return place.tip
-    keep = place.by_people and not anew
+    keep = place.by_people
     new = NewVersion(
         skill=place.skill,
         path=place.path,
@@ -163,5 +163,5 @@ def _merged_tree(place: StartPlace) -> str:
     if status:
         why = problem.strip() or "both sides changed the same lines"
         message = f"git could not merge {place.merged[:10]} into skillopt/{place.skill}: {why}"
-        raise RepositoryError(f"{message}; merge it by hand there, or begin anew from the default branch")
+        raise RepositoryError(f"{message}; merge it by hand there")
     return tree

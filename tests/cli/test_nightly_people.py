@@ -30,22 +30,6 @@ def test_a_box_that_is_unticked_while_the_night_runs_is_for_the_next_one(after: 
     assert len(read_decisions(Repository(after.folder), "rows").dropped) == 2
 
 
-def test_who_asks_for_training_is_answered_when_it_was_done_and_not_while_it_waits(
-    after: Nights, forge: FakeForge
-) -> None:
-    forge.say(1, "ada", "/skillopt retry")
-    row = after.run("--max-usd", "1e-10")["rows"]
-    assert row["training"] == "waiting"
-    assert not any("trained again" in said for said in forge.said(1))
-    row = after.run()["rows"]
-    assert row["training"] == "finished"
-    assert "ada" in row["cause"]
-    assert "trained again" in forge.said(1)[-1]
-    assert "no new version" in forge.said(1)[-1]
-    row = after.run()["rows"]
-    assert (row["training"], row["answers"]) == ("not due", [])
-
-
 def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_and_does_nothing(
     after: Nights, forge: FakeForge
 ) -> None:

@@ -101,16 +101,6 @@ def test_lines_that_people_changed_in_two_ways_wait_until_somebody_decides(story
     assert "# Rows of vendors" in shown
     story.check_unchanged()
 
-    story.forge.say(1, "ada", "/skillopt rebase")
-    fourth = story.night()
-    assert (fourth.code, fourth.row["training"], fourth.offer) == (0, "finished", "updated"), fourth
-    assert fourth.paid == fourth.result["rollouts"] > 0
-    assert ("# Rows of ours" in story.text(), "# Rows of vendors" in story.text()) == (False, True)
-    assert git(story.nights.bare, "merge-base", tip, BRANCH) == tip
-    assert any("trained again" in said for said in story.forge.said(1))
-    story.check_claims()
-    story.check_unchanged()
-
 
 def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(story: Story) -> None:
     offered = story.tip()

@@ -36,11 +36,11 @@ def request(body: str = BODY) -> PullRequest:
 
 
 def test_each_verb_is_read_with_what_belongs_to_it() -> None:
-    text = "Thanks.\n/skillopt drop 7 8, #9: too strict\n/skillopt ignore rows\n/skillopt retry"
+    text = "Thanks.\n/skillopt drop 7 8, #9: too strict\n/skillopt ignore rows\n/skillopt unignore"
     assert read_commands(text) == (
         AskedCommand(Verb.DROP, (7, 8, 9), "", "too strict"),
         AskedCommand(Verb.IGNORE, (), "rows"),
-        AskedCommand(Verb.RETRY),
+        AskedCommand(Verb.UNIGNORE),
     )
 
 
@@ -57,7 +57,7 @@ def test_a_line_in_a_block_of_code_is_no_command(block: str) -> None:
 
 
 def test_a_command_for_another_skill_is_told_apart() -> None:
-    said = [comment("/skillopt retry rows", 6), comment("/skillopt ignore other", 7)]
+    said = [comment("/skillopt ignore rows", 6), comment("/skillopt ignore other", 7)]
     assert [one.skill for one in read_asked(request("Text"), said, ("rows",))] == ["", "other"]
     assert read_ignored([(request(), said[1])], ("rows",)) is None
 
