@@ -126,6 +126,11 @@ def test_a_chat_target_for_a_skill_that_names_scripts_is_a_warning(tmp_path: Pat
     rows = (checks(project, SKILLOPT_HARNESS=harness)["skill rows"] for harness in ("chat/openai/gpt-5", "demo"))
 
     assert [sum("scripts/check.py and 1 more" in line for line in row["warnings"]) for row in rows] == [1, 0]
+    chat = {"SKILLOPT_HARNESS": "chat/openai-compatible/none", "SKILLOPT_BASE_URL": "http://127.0.0.1:1/v1"}
+    assert (
+        "scripts/check.py and 1 more"
+        in skillopt(project, "evaluate", "rows", SKILLOPT_RETRY_SECONDS="0", **chat).stderr
+    )
 
 
 def test_a_probe_spends_one_call_for_each_role_and_says_what_it_took(tmp_path: Path) -> None:

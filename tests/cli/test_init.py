@@ -176,7 +176,7 @@ def test_a_command_without_a_harness_says_what_is_here_and_what_to_write(project
         assert 'harness = "demo", model = "demo": a program that understands table rules only' in ended.stderr
     doctored = skillopt(project, "doctor")
     assert doctored.returncode == 2
-    assert "FAIL target and optimizer rows: expected harness and model in skillopt.toml, found none" in doctored.stdout
+    assert "FAIL target and optimizer bare: expected harness and model in skillopt.toml, found none" in doctored.stdout
 
 
 @pytest.mark.process
