@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -49,6 +49,7 @@ def main() -> int:
             _help_time(),
             _import_time(),
             _server_start(),
+            _resource_reads(folder),
             _overhead(folder),
             _recording(),
             _end_to_end(folder),
@@ -100,6 +101,9 @@ server = MCPServer("hello")
 @server.tool()
 def hello() -> str:
     return "hello"
+@server.resource("skill://tidy-tables/SKILL.md")
+def skill() -> str:
+    return "hello"
 server.run()
 """
 _HANDSHAKE = {
@@ -130,14 +134,44 @@ def _server_start() -> Iterator[str]:
 
 
 def _shake_hands(command: list[str]) -> None:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        asks, answers = server.stdin, server.stdout
-        if asks is None or answers is None:  # what `Popen` says of them in its types
+    with _server(command, Path()):
+        pass
+
+
+def _resource_reads(scratch: Path) -> Iterator[str]:
+    """Compare reads of a SKILL.md with reads from a server of the SDK that has it in memory."""
+    make_repository(scratch / "reads")
+    read = {"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "skill://tidy-tables/SKILL.md"}}
+    times: dict[str, list[float]] = {"hello": [], "ours": []}
+    commands = {"hello": [sys.executable, "-c", _HELLO], "ours": [sys.executable, "-m", "skillopt_mcp"]}
+    with ExitStack() as stack:
+        asks = {name: stack.enter_context(_server(command, scratch / "reads")) for name, command in commands.items()}
+        for _ in range(300):  # in turn, as above
+            for name, found in times.items():
+                found.append(_seconds(partial(asks[name], read)))
+    ours, hello = median(times["ours"]), median(times["hello"])
+    yield _row("resources/read, times a hello-world server", ours / hello, "times", 3)
+    print(f"  ({1000 * ours:.1f} ms and {1000 * hello:.1f} ms)")
+
+
+@contextmanager
+def _server(command: list[str], folder: Path) -> Iterator[Callable[[dict[str, object]], None]]:
+    """Start a server and shake hands; what is given asks it for something and waits for the answer."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as server:
+        to, answers = server.stdin, server.stdout
+        if to is None or answers is None:  # what `Popen` says of them in its types
             return
-        asks.write(json.dumps(_HANDSHAKE).encode() + b"\n")
-        asks.flush()
-        if b'"result"' not in answers.readline():
-            sys.exit(f"{command[-1]}: expected an answer to the handshake, found none")
+
+        def ask(request: dict[str, object]) -> None:
+            to.write(json.dumps(request).encode() + b"\n")
+            to.flush()
+            if b'"result"' not in answers.readline():
+                sys.exit(f"{command[-1]}: expected an answer to {request['method']}, found none")
+
+        ask(_HANDSHAKE)
+        to.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        yield ask
         server.kill()
 
 

@@ -6,26 +6,27 @@ Nothing here looks at the work tree, except for what skills are called there and
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.project import Project
+from skillopt.project import CONFIG, Project
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
-from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, snapshot_of
+from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
-from skillopt.versions.repository import read_histories
+from skillopt.versions.repository import Repository, read_histories
 from skillopt.versions.revisions import find_skill_folder
 
 _SHOWN: Final = 80
@@ -158,15 +159,40 @@ def _plain(value: Value) -> object:
 _SHORTEST = 7  # characters of a commit that name it
 
 
+_MOST_KEPT = 64 * 1024 * 1024  # bytes of texts that a catalogue keeps for the next answer
+
+_repository = lru_cache(maxsize=4)(Repository.find)
+"""Finds the repository around a folder; one that was not found is sought again."""
+
+
+def project_snapshot(folder: Path) -> Snapshot:
+    """Read the branch tips of a project."""
+    return current_snapshot(_repository(folder))
+
+
 def catalogue_of(folder: Path) -> "Catalogue":
     """Return the catalogue of a project as it is now."""
-    return Catalogue(snapshot_of(folder))
+    return Catalogue(project_snapshot(folder))
+
+
+def _kept_catalogue(folder: Path) -> "Catalogue":
+    """Return the catalogue of a project, the one of the answer before while no branch and no setting changed."""
+    snapshot = project_snapshot(folder)
+    config = b""
+    with suppress(OSError):  # there need be none; one that cannot be read is told of where it is used
+        config = (snapshot.repository.root / CONFIG).read_bytes()
+    return _last_catalogue(snapshot, config)
+
+
+@lru_cache(maxsize=1)
+def _last_catalogue(snapshot: Snapshot, _config: bytes) -> "Catalogue":
+    return Catalogue(snapshot)
 
 
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
     """List one page of the served texts, sorted by name, and the name with which the next page begins."""
     try:
-        catalogue = catalogue_of(folder)
+        catalogue = _kept_catalogue(folder)
         names = [name for name in catalogue.names if name >= first]
     except (RepositoryError, SettingsError):
         return (), None
@@ -176,18 +202,22 @@ def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill,
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
     """Read a skill as it is served."""
-    catalogue = catalogue_of(folder)
-    return catalogue.newest(name) if version is None else catalogue.version(name, version)
+    try:
+        return _kept_catalogue(folder).read(name, version)
+    except UsageError:  # what skills are called depends on the work tree, too, which nothing here watches
+        _last_catalogue.cache_clear()
+        return _kept_catalogue(folder).read(name, version)
 
 
 class Catalogue:
-    """What is served of one snapshot; it is made for one answer."""
+    """What is served of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.repository = snapshot.repository
         self.tips = snapshot.tips
         self.default, self.branch = snapshot.default, snapshot.branch
         self._histories: dict[str, tuple[Version, ...]] = {}
+        self._kept: dict[tuple[str, str | None], ServedSkill] = {}
 
     @cached_property
     def project(self) -> Project:
@@ -217,6 +247,21 @@ class Catalogue:
         others = {spelled[folder]: folder for folder in folders if folder not in here}
         return others | found
 
+    def read(self, name: str, version: str | None) -> ServedSkill:
+        """Return a version of a skill, or the text that is served; what was read before is kept."""
+        if found := self._kept.get((name, version)):
+            return found
+        if version is None:
+            return self.newest(name)
+        found = self.version(name, version)
+        self._keep({(name, version): found})
+        return found
+
+    def _keep(self, found: Mapping[tuple[str, str | None], ServedSkill]) -> None:
+        self._kept |= found
+        if sum(len(file.content) for skill in self._kept.values() for file in skill.files) > _MOST_KEPT:
+            self._kept = {}
+
     def newest(self, name: str) -> ServedSkill:
         """Return the text of a skill that is served."""
         found = self.newest_of((name,))[name]
@@ -226,6 +271,12 @@ class Catalogue:
 
     def newest_of(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
         """Return the texts of skills that are served, or why they are not, read with few processes."""
+        kept = {name: self._kept[name, None] for name in names if (name, None) in self._kept}
+        read = self._read_newest([name for name in names if name not in kept])
+        self._keep({(name, None): skill for name, skill in read.items() if isinstance(skill, ServedSkill)})
+        return {name: kept.get(name) or read[name] for name in names}
+
+    def _read_newest(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
         self.histories(names)
         versions = {name: self.chosen(name) for name in names}
         places = {

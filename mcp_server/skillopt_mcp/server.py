@@ -168,8 +168,8 @@ class SkillServer(Server[None]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
-    """Make the server of a project."""
+def make_server(folder: Path, *, every: float = 5.0) -> SkillServer:
+    """Make the server of a project, which looks for accepted versions every so many seconds while somebody listens."""
     watch, skills, tools = VersionWatcher(folder, every), SkillResources(folder), _Tools(folder)
     server = SkillServer(
         "skillopt",

@@ -45,6 +45,7 @@ CACHED_MS = 60_000
 _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
 _SKILLS_A_PAGE = 20
+_SKILLS_READ = 100  # at once; those that the page has no room for are kept for the next one
 _RESOURCES_A_PAGE = 200
 _TYPES = MimeTypes(filenames=())
 _TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
@@ -113,7 +114,7 @@ def _some_resources(folder: Path, cursor: str | None) -> tuple[list[Resource], s
     found: list[Resource] = []
     name: str | None = _first_name(cursor)
     while name is not None and len(found) <= _RESOURCES_A_PAGE:
-        skills, name = served_page(folder, name, _SKILLS_A_PAGE)
+        skills, name = served_page(folder, name, _SKILLS_READ)
         for skill in skills:
             own = sorted((_resource(skill, file, None) for file in skill.files), key=lambda resource: resource.uri)
             found += [each for each in own if _comes_after(skill.name, each.uri, cursor)]

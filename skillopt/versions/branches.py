@@ -8,9 +8,12 @@ in its place, stays, and so does a branch that is checked out.
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
+from time import time_ns
 from typing import Final
 
 from skillopt.skills.folder import SKILL_FILE, is_shipped
@@ -133,6 +136,7 @@ _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
+_REF_FILES: Final = ("HEAD", "packed-refs", "reftable/tables.list")
 _OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS)
 
 
@@ -151,9 +155,8 @@ class Snapshot:
         return dict(self.branches)
 
 
-def snapshot_of(folder: Path) -> Snapshot:
-    """Read the branch tips of the repository around a folder."""
-    repository = Repository.find(folder)
+def snapshot_of(repository: Repository) -> Snapshot:
+    """Read the branch tips of a repository, with one process where it has no remote or knew these tips before."""
     listed = run_git(repository.root, "for-each-ref", "--format=%(HEAD)|%(objectname) %(refname) %(symref)", *_LISTED)
     rows = [
         (mark, *row.split(" ")) for mark, _, row in (row.partition("|") for row in os.fsdecode(listed).splitlines())
@@ -171,7 +174,7 @@ def snapshot_of(folder: Path) -> Snapshot:
         remote = next((name for name in _USUAL if f"{_REMOTE}{name}" in tips), "")
     # The remote says which branch is the default one, and where it ends unless what is committed here goes on from it.
     named = [name for name in (f"{_HEADS}{remote}", f"{_REMOTE}{remote}") if name in tips]
-    if len(named) > 1 and not repository.contains(tips[named[0]], tips[named[1]]):
+    if len(named) > 1 and not _goes_on(repository, tips[named[0]], tips[named[1]]):
         named = named[1:]
     usual = [*(f"{_HEADS}{name}" for name in _USUAL), *([] if here.startswith(_OURS) else [here])]
     chosen = next((name for name in named or usual if name in tips), "")
@@ -179,3 +182,38 @@ def snapshot_of(folder: Path) -> Snapshot:
         return Snapshot(repository, branches, head, "HEAD")
     shown = chosen.removeprefix(_HEADS).removeprefix("refs/remotes/")
     return Snapshot(repository, branches, tips.get(chosen, ""), shown)
+
+
+_Stamp = tuple[tuple[str, int, int], ...]
+_SETTLED_NS: Final = 1_000_000_000
+_last: dict[Path, tuple[_Stamp, Snapshot]] = {}
+
+
+def current_snapshot(repository: Repository) -> Snapshot:
+    """Read the branch tips of a repository, without a process while the files of its refs are as they were."""
+    stamp, now = _stamp_refs(repository), time_ns()
+    known = _last.get(repository.root)
+    if known and stamp and known[0] == stamp:
+        return known[1]
+    snapshot = snapshot_of(repository)
+    # Two changes within one tick of the clock have the same times, so that only times of a while ago are relied on.
+    settled = all(now - changed > _SETTLED_NS for _, _, changed in stamp)
+    _last[repository.root] = stamp if settled else (), snapshot
+    return snapshot
+
+
+def _stamp_refs(repository: Repository) -> _Stamp:
+    """Return what changes with any ref, as git replaces files and never writes into them; nothing in linked trees."""
+    git = f"{repository.root}/.git"
+    places = [*(f"{git}/{name}" for name in _REF_FILES), *(folder for folder, _, _ in os.walk(f"{git}/refs"))]
+    found = list[tuple[str, int, int]]()
+    for place in places:
+        with suppress(OSError):  # most are not there, or not any more
+            stat = os.stat(place)  # noqa: PTH116 - at each read, fast
+            found.append((place, stat.st_ino, stat.st_mtime_ns))
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _goes_on(repository: Repository, tip: str, commit: str) -> bool:
+    return repository.contains(tip, commit)

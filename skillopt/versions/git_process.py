@@ -12,7 +12,7 @@ Invariants:
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from skillopt.errors import InfrastructureError, RepositoryError
@@ -63,27 +63,33 @@ def try_git(
     """Run git; give its status, output and error text."""
     try:
         from git.cmd import Git  # noqa: PLC0415 - slow to import
+        from git.exc import GitCommandNotFound  # noqa: PLC0415
     except ImportError as error:  # what GitPython makes of a missing git
         raise RepositoryError(_NO_GIT) from error
     options = [part for setting in _SAFE for part in ("-c", setting)]
+    variables = {**_ENVIRONMENT, **(env or {}), **(secrets or {})}
     # Whoever calls us from inside a git hook has variables set that point at another index or repository.
-    unset = [f"-u{name}" for name in os.environ if name.startswith("GIT_") and not name.startswith(_KEPT)]
-    set_to = [f"{name}={value}" for name, value in (_ENVIRONMENT | dict(env or {})).items()]
+    foreign = (name for name in os.environ if name.startswith("GIT_") and not name.startswith(_KEPT))
+    unset = [f"-u{name}" for name in foreign if name not in variables]
     # The folder goes in by -C: GitPython would fall back to the current one when it is missing.
-    command = ["env", *unset, *set_to, "git", "--no-pager", "-C", str(folder), *options, *arguments]
-    with translate_write_errors(), tempfile.TemporaryFile() as source:
-        source.write(stdin)
-        source.seek(0)
-        status, out, problem = Git().execute(
-            command,
-            istream=source,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            env=dict(secrets or {}),
-        )
-    if status == _NOT_FOUND:
+    command = [*(["env", *unset] if unset else []), "git", "--no-pager", "-C", str(folder), *options, *arguments]
+    with translate_write_errors(), tempfile.TemporaryFile() if stdin else nullcontext() as source:
+        if source:
+            source.write(stdin)
+            source.seek(0)
+        try:
+            status, out, problem = Git().execute(
+                command,
+                istream=source,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                env=variables,
+            )
+        except GitCommandNotFound as error:
+            raise RepositoryError(_NO_GIT) from error
+    if status == _NOT_FOUND:  # what `env` says
         raise RepositoryError(_NO_GIT)
     return status, out, problem
 

@@ -29,7 +29,7 @@ class Conflict:
 
 def default_tip(repository: Repository) -> str:
     """Return newest commit of the default branch as this clone knows it: the remote's, else ours; empty for none."""
-    return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository.root).default
+    return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository).default
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:

@@ -7,6 +7,7 @@ import pytest
 
 from skillopt.errors import SkillError
 from skillopt.versions.branches import snapshot_of
+from skillopt.versions.repository import Repository
 from skillopt_mcp.catalogue import ServedSkill, served_page, served_skill
 from tests.fakes.mcp_clients import accept
 from tests.fakes.projects import git
@@ -59,7 +60,7 @@ def test_what_happens_to_a_branch_is_seen_at_once(
     assert text(project).endswith("- Sort.\n")
     change(project)
     tip = git(project, "for-each-ref", "--format=%(objectname)", "refs/heads/skillopt/rows")
-    assert snapshot_of(project).tips == ({"rows": tip} if tip else {})
+    assert snapshot_of(Repository(project)).tips == ({"rows": tip} if tip else {})
     served = [skill.version for skill in served_skills(project)]
     assert served == [tip if change in (commits, packs) else git(project, "rev-parse", "main")]
 
