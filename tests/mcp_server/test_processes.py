@@ -1,7 +1,6 @@
 """How many git processes an answer starts: they are what a read costs."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ _LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the list to which every git process is added."""
     started: list[str] = []
     execute = Git.execute
@@ -30,7 +29,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return execute(self, command, **options)  # type: ignore[call-overload]  # as it was called
 
     monkeypatch.setattr(Git, "execute", listed)
-    yield started
+    return started
 
 
 def settle(folder: Path) -> None:
