@@ -22,7 +22,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
-from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, snapshot_of
+from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
@@ -165,19 +165,19 @@ _repository = lru_cache(maxsize=4)(Repository.find)
 """Finds the repository around a folder; one that was not found is sought again."""
 
 
-def current_snapshot(folder: Path) -> Snapshot:
+def project_snapshot(folder: Path) -> Snapshot:
     """Read the branch tips of a project."""
-    return snapshot_of(_repository(folder))
+    return current_snapshot(_repository(folder))
 
 
 def catalogue_of(folder: Path) -> "Catalogue":
     """Return the catalogue of a project as it is now."""
-    return Catalogue(current_snapshot(folder))
+    return Catalogue(project_snapshot(folder))
 
 
 def _kept_catalogue(folder: Path) -> "Catalogue":
     """Return the catalogue of a project, the one of the answer before while no branch and no setting changed."""
-    snapshot = current_snapshot(folder)
+    snapshot = project_snapshot(folder)
     config = b""
     with suppress(OSError):  # there need be none; one that cannot be read is told of where it is used
         config = (snapshot.repository.root / CONFIG).read_bytes()

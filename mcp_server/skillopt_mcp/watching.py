@@ -17,7 +17,7 @@ from mcp_types import NotificationParams, SubscriptionsListenRequestParams, Subs
 
 from skillopt.errors import RepositoryError, SettingsError
 from skillopt.versions.branches import Snapshot
-from skillopt_mcp.catalogue import Catalogue, ServedSkill, current_snapshot, skill_address
+from skillopt_mcp.catalogue import Catalogue, ServedSkill, project_snapshot, skill_address
 
 _log = logging.getLogger(__name__)
 _MOST_SESSIONS = 256
@@ -31,13 +31,13 @@ class VersionWatcher:
         self._folder = folder
         self._every = every
         self._seen: Snapshot | None = None
-        self._wanted = anyio.Event()
+        self._looked, self._wanted = anyio.Event(), anyio.Event()
         self._bus = InMemorySubscriptionBus()
         self._listening = ListenHandler(self._bus)
         self._older: dict[str, ServerSession] = {}
 
     async def listen(self, ctx: _Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        """Answer `subscriptions/listen`."""
+        """Answer `subscriptions/listen`: clients wait for less than a second, and the first look may take longer."""
         await self._begin()
         return await self._listening(ctx, params)
 
@@ -49,23 +49,23 @@ class VersionWatcher:
             del self._older[next(iter(self._older))]
 
     async def run(self) -> None:
-        """Look again and again once somebody listens."""
-        await self._wanted.wait()
+        """Record the tips as they are, then look again and again once somebody listens."""
         while True:
             await self._look()
+            self._looked.set()
+            await self._wanted.wait()
             await anyio.sleep(self._every)
 
     async def _begin(self) -> None:
-        """Record the tips as they are; later changes are notified."""
-        if not self._wanted.is_set():
-            self._seen = await to_thread.run_sync(_look_at, self._folder)
-            self._wanted.set()
+        """Wait for the first look, which was made when the server started; later changes are notified."""
+        await self._looked.wait()
+        self._wanted.set()
 
     async def _look(self) -> None:
         try:
             now = await to_thread.run_sync(_look_at, self._folder)
             before, self._seen = self._seen, now
-            if before == now:
+            if before == now or not self._looked.is_set():
                 return
             uris = await to_thread.run_sync(_changed, before, now)
         except Exception:  # noqa: BLE001 - a look that fails must not end the server; the next may work
@@ -81,7 +81,7 @@ class VersionWatcher:
 def _look_at(folder: Path) -> Snapshot | None:
     """Read the tips; None where there is no repository."""
     try:
-        return current_snapshot(folder)
+        return project_snapshot(folder)
     except RepositoryError:
         return None
 

@@ -18,9 +18,12 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     PatchTested,
+    ReleaseCheckWithheld,
+    RunEnded,
     RunStarted,
     StepFailed,
     StepStarted,
+    TasksSetAside,
     TrainMeasured,
     VersionAccepted,
     event_line,
@@ -48,8 +51,12 @@ _NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 
 @dataclass(slots=True)
 class _Step:
-    """What a step has done so far, to be told in one line at its end."""
+    """What a step has done so far, to be told in one line at its end, after the steps before it."""
 
+    number: int
+    end: DraftChanged | StepFailed | None = None
+    over: bool = False
+    replayed: bool = False
     train: str = ""
     fold: int = 0
     edits: int = 0
@@ -58,6 +65,7 @@ class _Step:
     ablated: list[bool] = field(default_factory=list)
 
     def add(self, event: TrainMeasured | PatchTested | EditScreened) -> None:
+        self.over = False
         match event:
             case TrainMeasured():
                 self.train, self.fold = str(event), event.fold
@@ -68,17 +76,17 @@ class _Step:
             case EditScreened():
                 self.ablated.append(event.kept)
 
-    def line(self, number: int, end: DraftChanged | StepFailed | None = None) -> str:
+    def line(self) -> str:
         parts = []
         if self.edits:
             fixed = f"{len(self.passed)} of {count_noun(len(self.failing), 'task')}"
             parts.append(f"Proposed {count_noun(self.edits, 'edit')}; patch tests fixed {fixed}")
         if self.ablated:
             parts.append(f"Ablation kept {sum(self.ablated)} and dropped {self.ablated.count(False)}")
-        if end is not None:
-            said = str(end).removeprefix(f"step {number}: ")
+        if self.end is not None:
+            said = str(self.end).removeprefix(f"step {self.number}: ")
             parts.append(said[:1].upper() + said[1:])
-        return ". ".join([self.train, *parts]) if self.train else f"step {number}: {'. '.join(parts)}"
+        return ". ".join([self.train, *parts]) if self.train else f"step {self.number}: {'. '.join(parts)}"
 
 
 class ProgressObserver(RunObserver):
@@ -101,6 +109,7 @@ class ProgressObserver(RunObserver):
         self._planned = 0
         self._noted = JobProgress()
         self._steps: dict[int, _Step] = {}
+        self._aside = ""
         self._done = 0
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
@@ -147,12 +156,18 @@ class ProgressObserver(RunObserver):
             self._tell(event_line(event, verbose=self._verbose), used=isinstance(event, PatchTested | GateDecided))
         elif isinstance(event, TrainMeasured | PatchTested | EditScreened):
             if isinstance(event, TrainMeasured):
-                self._end_steps(event.fold)
-            self._steps.setdefault(event.step, _Step()).add(event)
+                self._end_steps(lambda step: step.fold == event.fold)
+            self._steps.setdefault(event.step, _Step(event.step)).add(event)
         elif isinstance(event, DraftChanged | StepFailed) and event.step in self._steps:
-            self._tell(self._steps.pop(event.step).line(event.step, event), used=True)
-        elif line := event_line(event):
-            self._end_steps()
+            self._steps[event.step].end = event
+            self._end_steps(lambda step: step.number == event.step)
+        elif isinstance(event, TasksSetAside):
+            self._aside = str(event)
+        elif isinstance(event, RunEnded):
+            self._end_steps(lambda _: True)
+            self._tell("" if self._aside in event.reason else self._aside)
+        elif not isinstance(event, ReleaseCheckWithheld) and (line := event_line(event)):  # the result repeats it
+            self._end_steps(lambda step: not step.edits or isinstance(event, GateDecided))
             self._tell(line, used=isinstance(event, GateDecided))
 
     def _move_to(self, event: Event) -> None:
@@ -166,15 +181,24 @@ class ProgressObserver(RunObserver):
             self._done = event.step - 1
             self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
 
-    def _end_steps(self, fold: int | None = None) -> None:
-        """Tell of steps, of one fold where it is given, in which nothing was left to try."""
-        ended = ((number, step) for number, step in self._steps.items() if fold in (None, step.fold))
-        for number in [number for number, step in ended if not step.edits]:
-            self._tell(self._steps.pop(number).line(number))
+    def _end_steps(self, over: Callable[[_Step], bool]) -> None:
+        """Tell of the steps that are over in the order of their numbers: two folds take turns."""
+        for step in self._steps.values():
+            if not step.over and over(step):
+                step.over, step.replayed = True, self._replayed > 0
+        for number in sorted(self._steps):
+            if not (step := self._steps[number]).over:
+                return
+            del self._steps[number]
+            if not step.replayed:
+                self._print_used(step.line(), used=bool(step.edits or step.end))
 
     def _tell(self, line: str, *, used: bool = False) -> None:
         if line and not self._replayed:
-            self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
+            self._print_used(line, used=used)
+
+    def _print_used(self, line: str, *, used: bool) -> None:
+        self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""

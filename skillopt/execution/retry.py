@@ -18,7 +18,7 @@ LONGEST_SILENCE: Final = 300.0
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
-_TOLD_AGAIN: Final = 10.0
+_TOLD_AGAIN: Final = 60.0
 """Seconds after which the same failure is told again."""
 
 _SILENT: Final = 20.0  # seconds without an answer after which a model is said to be silent
@@ -38,11 +38,11 @@ class Retry:
         timer: Callable[[float, Callable[[], None]], Timer] = Timer,
     ) -> None:
         self.listener: Callable[[str], None] | None = None
-        """Told why calls wait, each reason once in ten seconds."""
+        """Told why calls wait, at most once a minute."""
         self._seconds = seconds
         self._clock = clock
         self._sleep, self._timer = sleep, timer
-        self._told: dict[str, float] = {}
+        self._told_at = -inf
         self._lock = Lock()
         self._answered_at: dict[str, float] = {}
         # Calls that failed together must not come back together; which draw each gets changes no result.
@@ -87,9 +87,9 @@ class Retry:
     def _tell(self, reason: str, then: str) -> None:
         with self._lock:
             now = self._clock()
-            due = now - self._told.get(reason, -inf) >= _TOLD_AGAIN
+            due = now - self._told_at >= _TOLD_AGAIN
             if due:
-                self._told[reason] = now
+                self._told_at = now
         if due and self.listener is not None:
             self.listener(f"waiting: {reason}; {then}")
 

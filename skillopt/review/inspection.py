@@ -1,10 +1,10 @@
 """Find the rollouts of a run that passed or gained under trained text in a way that ordinary ones did not."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from statistics import fmean
 from typing import Final
 
@@ -45,22 +45,53 @@ class RunRollouts:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Ordinary:
+    """The ordinary rollouts of a task; what they did is read where another one is to be compared with it."""
+
     task: Task
     rollouts: Sequence[Rollout]
-    shown: str
-    usual: frozenset[str]
-    all_read: bool
+    start: str
 
-    @classmethod
-    def of(cls, task: Task, rollouts: Sequence[Rollout], start: str) -> "_Ordinary":
-        """Read what they did."""
-        usual = {act.what for one in rollouts for act in find_acts(task, one.trajectory, start)}
-        passed = [one for one in rollouts if one.score is not None and one.score.passed] or rollouts
-        reading = [any(is_reading(each, task.files) for each in read_actions(one.trajectory)) for one in passed]
-        shown = f"{task.prompt}\n{text_of(task.files)}\n{start}"
-        return cls(task, rollouts, shown, frozenset(usual), bool(reading) and all(reading))
+    @cached_property
+    def usual(self) -> frozenset[str]:
+        acts = (act for one in self.rollouts for act in find_acts(self.task, one.trajectory, self.start))
+        return frozenset(act.what for act in acts)
+
+    @cached_property
+    def all_read(self) -> bool:
+        files = self.task.files
+        passed = [one for one in self.rollouts if one.score is not None and one.score.passed] or self.rollouts
+        reading = (any(is_reading(each, files) for each in read_actions(one.trajectory)) for one in passed)
+        return bool(passed) and all(reading)
+
+    @cached_property
+    def shown(self) -> str:
+        return f"{self.task.prompt}\n{text_of(self.task.files)}\n{self.start}"
+
+
+@dataclass(frozen=True)
+class _References:
+    """What the results of each task are compared with, and the values in it, read once for all tasks."""
+
+    texts: Mapping[str, str]
+
+    @cached_property
+    def values(self) -> Mapping[str, frozenset[str]]:
+        return {task: _data_values(text) for task, text in self.texts.items()}
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        return Counter(value for values in self.values.values() for value in values)
+
+    def shared(self, task: str, values: Iterable[str]) -> frozenset[str]:
+        """Return those of some values that the reference of another task has, too."""
+        own = self.values[task]
+        return frozenset(value for value in values if self.counts.get(value, 0) > (value in own))
+
+    def has_phrase(self, task: str, phrase: str) -> bool:
+        """Return whether the reference of another task has a phrase."""
+        return any(phrase in text.casefold() for name, text in self.texts.items() if name != task)
 
 
 def _find_differences(ordinary: _Ordinary, rollout: Rollout, start: str) -> Iterator[Act]:
@@ -74,19 +105,21 @@ def _find_differences(ordinary: _Ordinary, rollout: Rollout, start: str) -> Iter
             yield Act(Sign.ANSWER_FIRST, "writes the result before it looks at the input", early)
 
 
-def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, others: str) -> Iterator[Act]:
+def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, references: _References) -> Iterator[Act]:
     """Find the answer to one task in what training added to the skill, where nothing else tells it."""
-    reference = reference_text(ordinary.task.verifier)
-    values = _data_values(reference) or _data_values(output)
-    shared = _data_values(others)
-    told = (values & _data_values(added)) - _data_values(ordinary.shown) - shared
+    task = ordinary.task.id
+    reference = references.texts[task]
+    values = references.values[task] or _data_values(output)
+    shared = references.shared(task, values)
+    told = (values & _data_values(added)) - shared
+    told = told - _data_values(ordinary.shown) if told else told
     used = told & _data_values(output)
     if used and _weight(used) >= _LEAST_WEIGHT and _weight(told) >= _LEAST_SHARE * _weight(values - shared):
         yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
         return
     answer = " ".join(reference.replace("\\b", "").split())
     if _is_phrase(answer) and answer.casefold() in output.casefold():
-        yield from _learnt_phrase(ordinary, answer, added, others)
+        yield from _learnt_phrase(ordinary, answer, added, references)
 
 
 @lru_cache(maxsize=256)
@@ -96,10 +129,10 @@ def _data_values(text: str) -> frozenset[str]:
     return frozenset(each for each in found if len(each) > 2 and any(map(str.isdigit, each)))  # noqa: PLR2004 - as the docstring says
 
 
-def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, others: str) -> Iterator[Act]:
+def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, references: _References) -> Iterator[Act]:
     """Find a short answer in words beside words of its task's prompt, on one line of the skill."""
     wanted = answer.casefold()
-    if wanted in ordinary.shown.casefold() or wanted in others.casefold():
+    if wanted in ordinary.shown.casefold() or references.has_phrase(ordinary.task.id, wanted):
         return
     asked = set(_WORD.findall(ordinary.task.prompt.casefold()))
     for line in added.split("\n"):
@@ -150,20 +183,19 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     Of a task whose score can be gamed passes under the text before training are looked at too, beside each other.
     """
     start, trained = _by_task(run.start), _by_task(run.trained)
-    references = {task.id: reference_text(task.verifier) for task in run.tasks}
+    references = _References({task.id: reference_text(task.verifier) for task in run.tasks})
     found: list[Suspicion] = []
     for task in run.tasks:
         looked_at = [*trained[task.id], *(start[task.id] if task.verifier.can_be_gamed else ())]
         mine = [one for one in looked_at if one.status is Status.OK and one.score is not None]
-        others = "\n".join(text for name, text in references.items() if name != task.id)
         ordinary: dict[tuple[int, ...], _Ordinary] = {}
         signs: dict[Sign, Suspicion] = {}
         for rollout in mine:
             beside = [one for one in start[task.id] if one is not rollout]
             beside = beside or [one for one in mine if one.skill_digest != rollout.skill_digest]
             if (key := tuple(map(id, beside))) not in ordinary:
-                ordinary[key] = _Ordinary.of(task, beside, run.start_text)
-            acts = list(_suspicious_acts(run, ordinary[key], rollout, others))
+                ordinary[key] = _Ordinary(task, beside, run.start_text)
+            acts = list(_suspicious_acts(run, ordinary[key], rollout, references))
             for act in {act.sign: act for act in reversed(acts)}.values():
                 known = signs.get(act.sign) or _suspicion(rollout, act, len(ordinary[key].rollouts))
                 signs[act.sign] = replace(known, rollouts=known.rollouts + 1)
@@ -171,14 +203,14 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     return tuple(found)
 
 
-def _suspicious_acts(run: RunRollouts, ordinary: _Ordinary, rollout: Rollout, others: str) -> Iterator[Act]:
+def _suspicious_acts(run: RunRollouts, ordinary: _Ordinary, rollout: Rollout, references: _References) -> Iterator[Act]:
     if not _gained(rollout, ordinary.rollouts):
         return
     yield from _find_differences(ordinary, rollout, run.start_text)
     known = {line.strip() for line in run.start_text.split("\n")}
     lines = run.texts.get(rollout.skill_digest, "").split("\n")
     if added := "\n".join(line for line in lines if line.strip() not in known):
-        yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, others)
+        yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, references)
 
 
 def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:

@@ -56,6 +56,9 @@ _REASONS: Final = {
     ),
 }
 _PATTERNS: Final = {reason: re.compile(text, re.IGNORECASE | re.MULTILINE) for reason, text in _REASONS.items()}
+_OF_LINES: Final = "it imitates the prompt"
+"""The one reason whose pattern looks at where lines begin."""
+
 _ROLE_TOKEN: Final = re.compile(CHAT_MARK, re.IGNORECASE)
 _BRACKETS: Final = "<>[]|\uff5c"
 _WINDOW: Final = 3
@@ -74,6 +77,16 @@ def addressing_lines(text: str, known: str = "") -> tuple[str, frozenset[int]]:
     said = _reasons(known, _PATTERNS)
     patterns = {reason: pattern for reason, pattern in _PATTERNS.items() if reason not in said}
     lines = [line[:_LONGEST] for line in text.split("\n")]
+    whole = " ".join(line.strip() for line in lines)
+    if whole.isascii() and len(as_read(whole)) == len(whole):  # then parts read as they do in the whole
+        seen = as_read(whole)
+        patterns = {
+            reason: pattern
+            for reason, pattern in patterns.items()
+            if pattern.search(seen) or ("#" in seen and reason == _OF_LINES)
+        }
+        if not patterns:
+            return "", frozenset()
     found: dict[tuple[int, ...], list[str]] = {(at,): _reasons(line, patterns) for at, line in enumerate(lines)}
     for size in range(2, _WINDOW + 1):
         for at in range(len(lines) - size + 1):

@@ -8,10 +8,12 @@ in its place, stays, and so does a branch that is checked out.
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from time import time_ns
 from typing import Final
 
 from skillopt.skills.folder import SKILL_FILE, is_shipped
@@ -143,6 +145,7 @@ _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
+_REF_FILES: Final = ("HEAD", "packed-refs", "reftable/tables.list")
 _OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS)
 
 
@@ -188,6 +191,36 @@ def snapshot_of(repository: Repository) -> Snapshot:
         return Snapshot(repository, branches, head, "HEAD")
     shown = chosen.removeprefix(_HEADS).removeprefix("refs/remotes/")
     return Snapshot(repository, branches, tips.get(chosen, ""), shown)
+
+
+_Stamp = tuple[tuple[str, int, int], ...]
+_SETTLED_NS: Final = 1_000_000_000
+_last: dict[Path, tuple[_Stamp, Snapshot]] = {}
+
+
+def current_snapshot(repository: Repository) -> Snapshot:
+    """Read the branch tips of a repository, without a process while the files of its refs are as they were."""
+    stamp, now = _stamp_refs(repository), time_ns()
+    known = _last.get(repository.root)
+    if known and stamp and known[0] == stamp:
+        return known[1]
+    snapshot = snapshot_of(repository)
+    # Two changes within one tick of the clock have the same times, so that only times of a while ago are relied on.
+    settled = all(now - changed > _SETTLED_NS for _, _, changed in stamp)
+    _last[repository.root] = stamp if settled else (), snapshot
+    return snapshot
+
+
+def _stamp_refs(repository: Repository) -> _Stamp:
+    """Return what changes with any ref, as git replaces files and never writes into them; nothing in linked trees."""
+    git = f"{repository.root}/.git"
+    places = [*(f"{git}/{name}" for name in _REF_FILES), *(folder for folder, _, _ in os.walk(f"{git}/refs"))]
+    found = list[tuple[str, int, int]]()
+    for place in places:
+        with suppress(OSError):  # most are not there, or not any more
+            stat = os.stat(place)  # noqa: PTH116 - at each read, fast
+            found.append((place, stat.st_ino, stat.st_mtime_ns))
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ Invariants:
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from skillopt.errors import InfrastructureError, RepositoryError
@@ -73,9 +73,10 @@ def try_git(
     unset = [f"-u{name}" for name in foreign if name not in variables]
     # The folder goes in by -C: GitPython would fall back to the current one when it is missing.
     command = [*(["env", *unset] if unset else []), "git", "--no-pager", "-C", str(folder), *options, *arguments]
-    with translate_write_errors(), tempfile.TemporaryFile() as source:
-        source.write(stdin)
-        source.seek(0)
+    with translate_write_errors(), tempfile.TemporaryFile() if stdin else nullcontext() as source:
+        if source:
+            source.write(stdin)
+            source.seek(0)
         try:
             status, out, problem = Git().execute(
                 command,

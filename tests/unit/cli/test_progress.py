@@ -47,8 +47,8 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
             EditScreened(1, edits[1], 1, 1, 0, kept=False, reason="nothing fails without it"),
             StepFailed(1, "reflection", "no edit was left to try"),
             TrainMeasured(2, passing),
-            RunEnded("all train tasks pass", 0, 9, 2),
             TasksSetAside((("no edit was proposed for it", ("b",)),), 2),
+            RunEnded("a cap is used up", 0, 9, 2),
         ):
             observer.event(event)
     first, second, last = capsys.readouterr().err.splitlines()
@@ -59,6 +59,33 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
     )
     assert second == "step 2: 2 of 2 train tasks pass"
     assert last == "1 of 2 tasks still fails: b (no edit was proposed for it)"
+
+
+def test_steps_of_two_folds_that_take_turns_are_told_in_the_order_of_their_numbers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    edits, failing = (Edit("s1e1", Op.ADD, content="- Be brief."),), Tally(0.5, 0.25, 4, 0)
+    with ProgressObserver() as observer:
+        for event in (
+            TrainMeasured(1, failing, fold=1),
+            TrainMeasured(2, failing, fold=2),
+            StepFailed(2, "reflection", "no edit was left to try"),
+            TrainMeasured(4, failing, fold=2),
+            PatchTested(1, edits, ("a",), ("a",), ("a",)),
+            TrainMeasured(3, failing, fold=1),
+            RunEnded("no further edit helped", 0, 9, 2),
+        ):
+            observer.event(event)
+    told = [line.partition(" (")[0] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["step 1", "step 2", "step 3", "step 4"]
+
+
+def test_what_the_reason_of_the_end_says_is_not_told_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    aside = TasksSetAside((("no edit was proposed for it", ("b",)),), 2)
+    with ProgressObserver() as observer:
+        observer.event(aside)
+        observer.event(RunEnded(f"no further edit helped; {aside}", 0, 9, 2))
+    assert capsys.readouterr().err == ""
 
 
 def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
