@@ -126,6 +126,11 @@ class CostRow:
     usd: float | None
 
 
+def noun_of(role: str) -> str:
+    """Name what the ledger counts of a role: whole rollouts of the target, calls of the others."""
+    return "rollout" if role == "target" else "call"
+
+
 class Ledger:
     """The open database; use `Ledger.open`, and close it."""
 
@@ -184,18 +189,22 @@ class Ledger:
             rows.append((key, "rollout", run, *result, *cost, at, packed, identity, *judge_cost))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
-    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
-        """Record replies by key, all in one transaction; `identity` is the model's."""
+    def store_replies(
+        self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "", kind: str = "reply"
+    ) -> dict[str, Reply]:
+        """Record replies by key, all in one transaction; `identity` is the model's, a `kind` of its own is a probe."""
         at = self._now()
         rows = []
         for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            rows.append((key, "reply", run, None, None, None, None, None, *cost, at, packed, identity, 0, 0, 0.0))
+            rows.append((key, kind, run, None, None, None, None, None, *cost, at, packed, identity, 0, 0, 0.0))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
-    def rename_replies(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Keep replies that are no results under new keys, (new, old); what they cost still counts."""
-        self._write("UPDATE OR IGNORE calls SET key = ? WHERE key = ?", pairs)
+    def move_replies(self, run: str, keys: Sequence[tuple[str, str]], identity: str = "") -> None:
+        """Keep replies of a run that are no results under other keys, each (old, new); what they cost still counts."""
+        found = self.replies([old for old, _ in keys])
+        self.store_replies(run, [(new, found[old]) for old, new in keys if old in found], identity)
+        self._write("DELETE FROM calls WHERE key = ?", [(old,) for old in found])
 
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
         """Return the recorded failures among some keys: failed rollouts that a run went on without."""
@@ -310,7 +319,8 @@ class Ledger:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
         usage: dict[str, Usage] = {}
         for kind, calls, read, written, usd, judge_calls, judge_tokens, judge_usd in self._read(_SPENT, [run]):
-            usage["target" if kind == "rollout" else "optimizer"] = Usage(calls, read, written, usd)
+            role = {"rollout": "target", "reply": "optimizer"}.get(kind, kind)
+            usage[role] = Usage(calls, read, written, usd)
             if judge_calls:
                 usage["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
         return usage
