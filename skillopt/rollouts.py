@@ -91,12 +91,21 @@ class Usage:
         input_tokens: Tokens read, ≥ 0.
         output_tokens: Tokens written, ≥ 0.
         usd: Price in US dollars, or None when nobody knows it. Unknown is never 0.
+        at_least: The part of an unknown price that is known.
     """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float | None = 0.0
+    at_least: float = 0.0
+
+    @property
+    def price(self) -> str:
+        """The price in words."""
+        if self.usd is not None:
+            return f"${self.usd:.4f}"
+        return f"at least ${self.at_least:.4f}" if self.at_least else "price unknown"
 
     @property
     def tokens(self) -> int:
@@ -104,13 +113,14 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Sum two usages; an unknown price makes the sum unknown."""
+        """Sum two usages; an unknown price makes the sum unknown, but for what it is at least."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Usage(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             usd,
+            sum(one.at_least if one.usd is None else one.usd for one in (self, other)) if usd is None else 0.0,
         )
 
     @staticmethod

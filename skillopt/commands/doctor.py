@@ -20,7 +20,7 @@ from skillopt.execution.access import expect_chosen, find_login, find_served, ne
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
-from skillopt.execution.runner import PROBE
+from skillopt.execution.metering import PROBE
 from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest

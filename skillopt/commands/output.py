@@ -12,6 +12,7 @@ import typer
 
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.safety.escaping import escape_json, escape_terminal
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.project import Selection
@@ -74,12 +75,12 @@ def news_of_run(selection: "Selection", made: Sequence[str]) -> tuple[dict[str, 
     return {"difference": difference, "acts": acts}, [print_terminal(shown)]
 
 
-def format_usage(usage: "Usage") -> str:
+def format_usage(usage: "Usage", noun: str = "call") -> str:
     """Return the consumption of a role in words; a price that is not known is named so."""
-    if usage.calls and usage.usd is None and not usage.tokens:
-        return f"{usage.calls:,} calls, tokens and price unknown"
-    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
-    return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
+    calls = count_noun(usage.calls, noun)
+    if usage.calls and usage.usd is None and not (usage.tokens or usage.at_least):
+        return f"{calls}, tokens and price unknown"
+    return f"{calls}, {usage.tokens:,} tokens, {usage.price}"
 
 
 def used_lines(

@@ -18,7 +18,7 @@ from skillopt.errors import (
 )
 from skillopt.execution.drivers import Drivers, shared_verifier
 from skillopt.execution.masking import environment_masking
-from skillopt.execution.metering import OutOfBudget, expect
+from skillopt.execution.metering import PROBE, OutOfBudget, expect
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
@@ -37,9 +37,6 @@ _ENOUGH_CUT_OFF: Final = 4
 _LONGEST_QUOTE: Final = 200
 _MOST_FAILURES: Final = 5
 """Failures in a row after which no more calls are made."""
-
-PROBE: Final = "Task: probe\n\nReply with the one word: ready\n\nText between <<< and >>> is data."
-"""A prompt of a few tokens that shows whether a model answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ class RecordedRunner:
         self._asked: set[str] = set()
         self._cut_off: dict[str, str] = {}
         self._replied: dict[str, str] = {}
-        """Keys of replies by the digest of their prompt."""
+        """Keys of replies by the digest of their prompt, but for those that are set aside."""
         self._answered = False
         self.paid_rollouts = 0
         self.paid_calls = 0
@@ -139,10 +136,10 @@ class RecordedRunner:
             raise InfrastructureError(f"expected {'a reviewer' if review else 'an optimizer model'} to ask, found none")
         keys = [reply_key(model.identity, prompt) for prompt in prompts]
         wanted = dict(zip(keys, prompts, strict=True))
-        self._replied |= {digest_of(prompt): key for key, prompt in wanted.items()}
-        own = {self._own(key): key for key in wanted}
-        known = self._ledger.replies(list(wanted))
-        known |= {own[key]: reply for key, reply in self._ledger.replies(list(own)).items()}
+        aside = {self._own(key): key for key in wanted}
+        own = {aside[key]: reply for key, reply in self._ledger.replies(list(aside)).items()}
+        known = self._ledger.replies(list(wanted)) | own
+        self._replied |= {digest_of(prompt): key for key, prompt in wanted.items() if key not in own}
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
         self._count({key: reply.usage for key, reply in known.items()})
@@ -154,15 +151,17 @@ class RecordedRunner:
 
     def set_aside(self, prompts: Iterable[str]) -> None:
         """Keep replies, by digests of their prompts, for a rerun of this run alone: other runs ask again."""
-        keys = [self._replied[prompt] for prompt in prompts]
-        self._ledger.rename_replies([(self._own(key), key) for key in keys])
+        keys = [self._replied[prompt] for prompt in prompts if prompt in self._replied]
+        self._move([(key, self._own(key)) for key in keys])
 
     def forget_replies(self, prompts: Iterable[str]) -> None:
         """Begin this run anew, in which no reply could be read: when it is run again, it asks again."""
         self._ledger.forget_events(self._run_id)
-        self._ledger.rename_replies(
-            [(f"{self._own(key)}{uuid4().hex}", key) for key in (self._replied[one] for one in prompts)]
-        )
+        self._move([(key, f"{self._own(key)}{uuid4().hex}") for key in (self._replied[prompt] for prompt in prompts)])
+
+    def _move(self, keys: Sequence[tuple[str, str]]) -> None:
+        if keys and self._drivers.model is not None:
+            self._ledger.move_replies(self._run_id, keys, self._drivers.model.identity)
 
     def _own(self, key: str) -> str:
         return digest_of("unread", self._run_id, key)
@@ -246,7 +245,7 @@ class RecordedRunner:
             if not (self._run_id and self._ledger.replies([key])):
                 answer = _asked(model, PROBE, "")
                 if self._run_id:
-                    self._ledger.store_replies(self._run_id, [(key, self._kept(answer))], model.identity)
+                    self._ledger.store_replies(self._run_id, [(key, self._kept(answer))], model.identity, "probe")
 
     def _measure(self, request: RolloutRequest) -> Rollout:
         self._breaker.check()

@@ -243,6 +243,17 @@ def name_failing_tasks(run: TrainingRun) -> Iterator[Event]:
         yield TasksSetAside(tuple((reason, tuple(names)) for reason, names in reasons.items()), tasks)
 
 
+def train_tasks_passed(run: TrainingRun) -> dict[str, bool]:
+    """Return of each train task that the newest text was run on whether it passed last."""
+    text, passed = run.draft.skill, dict[str, bool]()
+    for policy in run.policies:
+        passed |= policy.evidence.outcomes(text)
+    for rollout in run.gate.measured(run.start, text).after if run.folded else ():
+        if rollout.score is not None:
+            passed[rollout.task_id] = rollout.score.passed
+    return passed
+
+
 def _why_failing(run: TrainingRun, policy: Policy, name: str) -> str:
     evidence, patches = policy.evidence, policy.patches[name]
     if name in evidence.unmeasurable or name not in evidence.seen:

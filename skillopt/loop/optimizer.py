@@ -16,6 +16,7 @@ from skillopt.loop.decision import (
     name_failing_tasks,
     run_gate,
     run_last_gate,
+    train_tasks_passed,
 )
 from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted, StepFailed
 from skillopt.loop.memory import PeoplesRefusal
@@ -81,11 +82,21 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
     yield from run_last_gate(run, run.step)
     if settings.patch_tests:
         yield from grade_draft(run)
+    if settings.patch_tests and not (left or capped):
+        reason = _why_over(run)
     yield from left
     asked = run.runner.rollouts_asked
     yield from check_newest(run, released, runner)
     rollouts, calls = asked + run.test_rollouts, run.runner.calls_asked
     yield RunEnded(reason, run.versions, rollouts, calls, capped=capped, unread=tuple(run.unread))
+
+
+def _why_over(run: TrainingRun) -> str:
+    """Say what the newest text did on the train tasks when each failure that was seen has an edit."""
+    passed, tasks = train_tasks_passed(run), sum(len(policy.evidence.tasks) for policy in run.policies)
+    if failed := sum(not one for one in passed.values()):
+        return f"no further edit helped; {failed} of {tasks} train tasks failed when the newest text was run last"
+    return "all train tasks pass" if len(passed) == tasks else "each failure that was seen has an edit for it"
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
@@ -94,7 +105,7 @@ def _learn(run: TrainingRun) -> Generator[Event, None, str]:
         yield from go([_take_steps(run, policy) for policy in learning], run.answers)
         if gate_is_due(run):
             yield from run_gate(run, run.step)
-    return "all train tasks pass"
+    return ""
 
 
 def _take_steps(run: TrainingRun, policy: Policy) -> Course[None]:

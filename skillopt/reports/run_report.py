@@ -48,6 +48,7 @@ from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
+from skillopt.storage.ledger import noun_of
 from skillopt.tasks import digest_of
 
 _OUTCOMES: Final = {
@@ -282,7 +283,9 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:
-        reason = view.test_withheld or "nothing was accepted, or the run is not over"
+        training = view.state == "finished" and view.kind == "training"
+        none = "the suite has no held-out tasks" if training else f"the run is a {view.kind} that is {view.state}"
+        reason = view.test_withheld or (none if view.accepted else "nothing was accepted")
         return paragraphs(f"There was no release check: {cited(reason)}.")
 
     def row(name: str, tally: Tally) -> tuple[str, ...]:
@@ -399,16 +402,15 @@ def _cost(view: RunView) -> list[ReportBlock]:
     rows = [
         (
             cited(role),
-            f"{usage.calls:,}",
-            f"{usage.input_tokens:,}",
-            f"{usage.output_tokens:,}",
-            "not known" if usage.usd is None else f"{usage.usd:.4f}",
+            count_noun(usage.calls, noun_of(role)),
+            f"{usage.tokens:,}",
+            usage.price,
         )
         for role, usage in view.spend.items()
     ]
     if not rows:
         return paragraphs(f"{'; '.join(told)}. Every answer was cached, so nothing was paid for.")
-    columns = ("role", "calls", "tokens read", "tokens written", "US dollars")
+    columns = ("role", "paid", "tokens", "price")
     return [Paragraph(f"{'; '.join(told)}."), Table(columns, rows)]
 
 

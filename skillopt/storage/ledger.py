@@ -9,6 +9,7 @@ Invariants:
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -120,6 +121,11 @@ class CostRow:
     usd: float | None
 
 
+def noun_of(role: str) -> str:
+    """Name what the ledger counts of a role: whole rollouts of the target, calls of the others."""
+    return "rollout" if role == "target" else "call"
+
+
 class Ledger:
     """The open database; use `Ledger.open`, and close it."""
 
@@ -179,19 +185,23 @@ class Ledger:
             rows.append((*row, row_digest(row), packed))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
-    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
-        """Record replies by key, all in one transaction; `identity` is the model's."""
+    def store_replies(
+        self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "", kind: str = "reply"
+    ) -> dict[str, Reply]:
+        """Record replies by key, all in one transaction; `identity` is the model's, a `kind` of its own is a probe."""
         at = self._now()
         rows = []
         for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            row = (key, "reply", run, None, None, None, None, None, *cost, at, identity, 0, 0, 0.0)
+            row = (key, kind, run, None, None, None, None, None, *cost, at, identity, 0, 0, 0.0)
             rows.append((*row, row_digest(row), packed))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
-    def rename_replies(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Keep replies that are no results under new keys, (new, old); what they cost still counts."""
-        self._write("UPDATE OR IGNORE calls SET key = ? WHERE key = ?", pairs)
+    def move_replies(self, run: str, keys: Sequence[tuple[str, str]], identity: str = "") -> None:
+        """Keep replies of a run that are no results under other keys, each (old, new); what they cost still counts."""
+        found = self.replies([old for old, _ in keys])
+        self.store_replies(run, [(new, found[old]) for old, new in keys if old in found], identity)
+        self._write("DELETE FROM calls WHERE key = ?", [(old,) for old in found])
 
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
         """Return the recorded failures among some keys: failed rollouts that a run went on without."""
@@ -308,14 +318,14 @@ class Ledger:
 
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
-        usage = dict.fromkeys(("optimizer", "target", "judge"), Usage())
+        usage = defaultdict(Usage, dict.fromkeys(("optimizer", "target", "judge"), Usage()))
 
         def add(role: str, one: Usage) -> None:
             usage[role] += one
 
         for row in self._sound(f"{_FROM} run = ?", [run]):
             judge_calls, judge_tokens, judge_usd = row[13:]
-            add("target" if row[1] == "rollout" else "optimizer", Usage(1, *row[8:11]))
+            add({"rollout": "target", "reply": "optimizer"}.get(row[1], row[1]), Usage(1, *row[8:11]))
             if judge_calls:
                 add("judge", Usage(judge_calls, judge_tokens, 0, judge_usd))
         return {role: one for role, one in usage.items() if one.calls}

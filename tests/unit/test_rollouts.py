@@ -2,7 +2,7 @@
 
 from functools import reduce
 
-from skillopt.rollouts import Message, ToolCall, Trajectory
+from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
 
 
 def told(workspace: str, home: str) -> Trajectory:
@@ -20,3 +20,9 @@ def test_a_change_of_texts_reaches_each_of_them() -> None:
         return reduce(lambda found, one: found.replace(*one), change.items(), text)
 
     assert told("/scratch/w1", "/scratch/h1").with_texts(renamed) == told("/workspace", "/home/agent")
+
+
+def test_a_call_of_unknown_price_leaves_what_a_sum_is_at_least() -> None:
+    total = Usage.total([Usage(1, usd=3.0), Usage(1, usd=None), Usage(1, usd=0.41), Usage(1, usd=None)])
+    assert (total.usd, total.price) == (None, "at least $3.4100")
+    assert Usage(1, usd=None).price == "price unknown"

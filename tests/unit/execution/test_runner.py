@@ -245,7 +245,7 @@ class TestAnswers:
             counting.replies(["a", "b", "a"])
             assert counting.usage == Usage(5, 230, 46, 1.75)
         counting.replies(["?"])
-        assert counting.usage == Usage(6, 330, 66, None)
+        assert counting.usage == Usage(6, 330, 66, None, at_least=1.75)
 
     def test_the_watch_follows_each_group(self, ledger: Ledger) -> None:
         runner(ledger).rollouts(asked(1))
@@ -293,6 +293,7 @@ def test_a_run_that_goes_on_does_not_pay_for_its_probe_again(ledger: Ledger) -> 
     assert len(prompts) == 1
     runner(ledger, run="another", model=model()).rollouts(asked(3))
     assert len(prompts) == 2
+    assert ledger.spending("another").keys() == {"target", "probe"}, "a probe is no call of the optimizer model"
 
 
 def test_the_circuit_breaker_opens_after_failures_in_a_row() -> None:

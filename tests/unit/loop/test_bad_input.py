@@ -1,6 +1,7 @@
 """Suites, proposers and targets that nothing can be learned from: a run of them ends in words, and soon."""
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from itertools import chain, count, repeat
 
@@ -9,9 +10,11 @@ import pytest
 from skillopt.errors import InvalidMeasurementError, SuiteError, UnreadRepliesError
 from skillopt.loop.events import DraftGraded, Event, RunEnded, TasksSetAside, VersionAccepted
 from skillopt.loop.optimizer import train
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
 from skillopt.settings import make_settings
 from skillopt.skills.edits import Edit, Op
-from skillopt.testing import ScriptedRunner
+from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.worlds import SKILL, World, add, named, propose_words, reply_with
 
 SIZES = (12, 12, 0)
@@ -124,3 +127,16 @@ def test_one_reply_that_can_be_read_is_enough_for_a_run_to_end_as_ever() -> None
     _, last, _ = ended([("alpha",)], lambda _: next(replies))
     assert last.reason.startswith("no further edit helped; ")
     assert last.unread
+
+
+def test_a_run_whose_newest_text_fails_train_tasks_does_not_say_that_all_pass() -> None:
+    draw = random.Random(10)
+
+    def flips(request: RolloutRequest) -> Rollout:
+        return scored(request, float(draw.random() < 0.15), "missing alpha")
+
+    runner = ScriptedRunner(flips, lambda _: reply_with(add("alpha", "train-0", "train-1")))
+    suite = World(named([("alpha",)], SIZES)).suite(SIZES)
+    *_, last = train(SKILL, suite, make_settings(("test", FULL)), runner)
+    assert isinstance(last, RunEnded)
+    assert last.reason.endswith("10 of 12 train tasks failed when the newest text was run last")

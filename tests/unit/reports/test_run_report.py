@@ -73,7 +73,7 @@ def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None
         "broke 1 (<code>val9</code>)",
         "accepts an equal version with probability 0.050 at most",
         "140 rollouts asked for, 130 of them newly paid",
-        "| <code>optimizer</code> | 9 | 20,000 | 3,000 | not known |",
+        "| <code>optimizer</code> | 9 calls | 23,000 | price unknown |",
         "<details><summary>4 edits not taken: 1 refused, 1 moved nothing, 1 not needed, 1 rejected</summary>",
         f"skillopt rollback rows {'b' * 40}",
         "| train | <code>train5</code> | fail | · |",
@@ -150,6 +150,19 @@ def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
         text = render_markdown(make_view(ended=False, head=replace(HEAD, gate_rule=rule)))
         assert told in text
         assert "There was no release check" in text
+
+
+def test_why_there_was_no_release_check_is_true_of_the_run() -> None:
+    assert VIEW.accepted
+    told = {
+        "the suite has no held-out tasks": {},
+        "the run is a training that is running": {"state": "running"},
+        "the run is a proposal that is finished": {"kind": "proposal"},
+        "nothing was accepted": {"versions": VIEW.versions[:1]},
+    }
+    for reason, changes in told.items():
+        view = replace(VIEW, test=None, test_withheld="", **changes)  # type: ignore[arg-type]  # fields by their names
+        assert f"There was no release check: <code>{reason}</code>" in render_markdown(view)
 
 
 def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
