@@ -31,7 +31,7 @@ from skillopt.suites.oracles import OracleOutcome, find_oracles
 from skillopt.suites.reading import Reading, Trigger
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
-from skillopt.verifiers.collected_files import executed_names
+from skillopt.verifiers.collected_files import executed_names, unpacking_commands
 
 _MOST_TASKS: Final = 40
 _MOST_NAMES: Final = 8
@@ -41,7 +41,8 @@ _LONGEST: Final = 100
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
 _IN_IMAGE: Final = "run in the task's file system with the agent's code, as Harbor does, and can be gamed"
-_PROGRAMS: Final = (_READS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
+_UNPACKS: Final = "unpack or apply what the agent left"
+_PROGRAMS: Final = (_READS, _UNPACKS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
 _STANDINGS: Final = {
     "never passes": "never passed under two texts or more: too hard, or the check is wrong",
     "fails so far": "failed each time under the one text that was run: what training works on",
@@ -122,6 +123,9 @@ def _check_kind_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Ite
     for task, names in [*found[_GAMED].items(), *found[_EXECUTES].items()][:_MOST_TASKS]:
         advice = f"may execute {_some(names)}: declare `runs: agent`" if names else "can be gamed: use `run-agent`"
         yield f"  {escape_terminal(f'{task}: {advice}')}"
+    for task, names in [*found[_UNPACKS].items()][:_MOST_TASKS]:
+        advice = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
+        yield f"  {escape_terminal(f'{task}: {_some(names)}: {advice}')}"
 
 
 def _oracle_lines(results: Sequence[OracleOutcome]) -> Iterator[str]:
@@ -247,7 +251,8 @@ def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
             executed = executed_names(read, options["argv"], spec.files)
             gamed = _GAMED if task.environment is None else _IN_IMAGE
             others = _READS if not options.get("runs") else gamed if spec.can_be_gamed else _APART
-            found[_EXECUTES if executed else others][task.id] = executed
+            unpacking = unpacking_commands(options["argv"], spec.files) if others == _READS and not executed else ()
+            found[_EXECUTES if executed else _UNPACKS if unpacking else others][task.id] = executed or unpacking
     return found
 
 

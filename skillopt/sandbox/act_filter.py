@@ -1,6 +1,7 @@
-"""Seccomp filter that holds back a program's system calls until a process outside of the sandbox has noted them.
+"""Seccomp filters: one holds back a program's system calls until a process outside of the sandbox has noted them.
 
 The process outside lets each go on: the filter forbids nothing but `io_uring`, which could hide the others.
+Another one, for checks, refuses to make links.
 """
 
 import ctypes
@@ -10,7 +11,7 @@ import struct
 from collections.abc import Mapping
 
 _LOAD, _EQUAL, _LEAST, _BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
-_ALLOW, _HOLD, _MISSING = 0x7FFF0000, 0x7FC00000, 0x00050026  # the last is errno ENOSYS
+_ALLOW, _HOLD, _MISSING, _REFUSED = 0x7FFF0000, 0x7FC00000, 0x00050026, 0x00050001  # errno ENOSYS, and EPERM
 _ARGUMENTS = 16  # offset in struct seccomp_data, after the number at 0 and the architecture at 4
 _URING, _FOREIGN = 425, 0x40000000  # io_uring_setup, and the numbers of x32
 _FLAGS, _WAIT_KILLABLE = 8 | 4, 32  # NEW_LISTENER and SPEC_ALLOW; the last came with Linux 5.19
@@ -37,6 +38,8 @@ _CALLS: tuple[tuple[str, tuple[tuple[int, int], ...], int, tuple[int, ...], tupl
     ("address of data", (), 4, (44,), (206,)),  # sendto
     ("message", (), 1, (46, 307), (211, 269)),  # sendmsg, sendmmsg
 )
+_SYMBOLIC = {"x86_64": (88, 266), "aarch64": (36,)}  # symlink, symlinkat
+_HARD = {"x86_64": (86, 265), "aarch64": (37,)}  # link, linkat
 FORMS = {
     _MACHINES["x86_64"][0]: {number: call[:3] for call in _CALLS for number in call[3]},
     _MACHINES["aarch64"][0]: {number: call[:3] for call in _CALLS for number in call[4]},
@@ -71,10 +74,19 @@ def _install(architecture: int, seccomp: int) -> int:
     return int(listener if listener >= 0 else system.syscall(seccomp, 1, _FLAGS, program))
 
 
+def link_filter(*, hard: bool) -> bytes:
+    """Write the filter that refuses to make symbolic links, and hard ones too; empty on another kind of machine."""
+    machine = os.uname().machine
+    if machine not in _MACHINES:
+        return b""
+    numbers = (*_SYMBOLIC[machine], *(_HARD[machine] if hard else ()))
+    steps = [step for number in numbers for step in ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSED))]
+    return _written(_MACHINES[machine][0], steps)
+
+
 def _filter(architecture: int, *, reads: bool) -> bytes:
-    """Write the filter in classic BPF: calls of another architecture are let through."""
-    steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, 0)]
-    steps += [(_LEAST, 1, 0, _FOREIGN), (_EQUAL, 0, 1, _URING), (_RETURN, 0, 0, _MISSING)]
+    """Write the filter that holds calls back."""
+    steps: list[tuple[int, int, int, int]] = []
     for number, (kind, _, argument) in FORMS[architecture].items():
         held, low = [(_RETURN, 0, 0, _HOLD)], (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
         if kind == "opened" and not reads:
@@ -82,4 +94,11 @@ def _filter(architecture: int, *, reads: bool) -> bytes:
         elif kind == "address of data":  # without one, the data is for whom the socket is connected to
             held = [low, (_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW), *held]
         steps += [(_EQUAL, 0, len(held), number), *held]
-    return b"".join(struct.pack("HBBI", *step) for step in (*steps, (_RETURN, 0, 0, _ALLOW)))
+    return _written(architecture, steps)
+
+
+def _written(architecture: int, rules: list[tuple[int, int, int, int]]) -> bytes:
+    """Write rules in classic BPF: calls of another architecture are let through."""
+    steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, 0)]
+    steps += [(_LEAST, 1, 0, _FOREIGN), (_EQUAL, 0, 1, _URING), (_RETURN, 0, 0, _MISSING)]
+    return b"".join(struct.pack("HBBI", *step) for step in (*steps, *rules, (_RETURN, 0, 0, _ALLOW)))

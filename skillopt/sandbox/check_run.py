@@ -25,6 +25,7 @@ _ISOLATED: Final = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_CONFIG_COUNT": str(len(_GIT)),
@@ -37,12 +38,13 @@ _FIRST_SIGNAL, _LAST_SIGNAL = 129, 192
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """The program of a verifier."""
+    """The program of a verifier; no link that it makes leads to an `unlinked` file."""
 
     argv: tuple[str, ...]
     timeout: float
     library: tuple[str, ...]
     tools: tuple[str, ...] = ()
+    unlinked: tuple[str, ...] = ()
 
 
 def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
@@ -57,7 +59,8 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
             "TMPDIR": home.path,
             "GIT_CEILING_DIRECTORIES": str(Path(cwd).parent),
         }
-        wrapped = box.wrap_check(program.argv, home.path, cwd, (*program.library, *program.tools))
+        shown = (*program.library, *program.tools)
+        wrapped = box.wrap_check(program.argv, home.path, cwd, shown, program.unlinked)
         try:
             ended = run_process(wrapped, cwd, {**_ISOLATED, **places}, program.timeout, limits=verifier_limits())
         finally:

@@ -157,9 +157,10 @@ class CommandVerifier:
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
         argv = (_program(self._options.argv[0], workspace), *self._options.argv[1:])
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
-        theirs = [workspace] if self._runs_agent and not self._asks_runner else []
-        modules = tuple(dict.fromkeys([*folders, library, *theirs]))
-        return CheckProgram(argv, seconds, modules, (tools,) if tools else ())
+        runs_theirs = self._runs_agent and not self._asks_runner
+        modules = tuple(dict.fromkeys([*folders, library, *([workspace] if runs_theirs else [])]))
+        references = () if runs_theirs else tuple(f"{workspace}/{file.path}" for file in self._files)
+        return CheckProgram(argv, seconds, modules, (tools,) if tools else (), references)
 
     def _verdict(self, ended: ProcessResult, folder: str) -> Score:
         """Score how the program ended; what only the agent's code can have broken scores 0."""

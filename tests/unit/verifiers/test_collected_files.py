@@ -3,7 +3,7 @@ import pytest
 from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import Workspace, find_files
 from skillopt.tasks import File
-from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
+from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files, unpacking_commands
 
 OWN = (File("check.py", b""), File("lib/x.py", b""))
 
@@ -93,3 +93,24 @@ def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> N
 )
 def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
     assert executed_names(["total.json"], ["python", "check.py", "total.json"], [File("check.py", text.encode())]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        *(("cd out && tar -xzf r.tgz", "tar"), ("unzip -q r.zip", "unzip"), ("git  clone r.bundle got", "git clone")),
+        *(("git apply r.patch", "git apply"), ("git am <r.mbox", "git am"), ("run(['git', 'am', name])", "git am")),
+        *(("shutil.unpack_archive(name)", "unpack_archive"), ("archive.extractall(place)", "extractall")),
+        *(("run(['tar', 'xf', name])", "tar"), ("patch -p1 <r.patch", "patch")),
+    ],
+)
+def test_a_command_that_unpacks_or_applies_what_the_agent_left_is_named(text: str, command: str) -> None:
+    assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == (command,)
+    assert unpacking_commands(["sh", "-c", text], []) == (command,)
+
+
+@pytest.mark.parametrize(
+    "text", ["git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"]
+)
+def test_a_check_that_unpacks_nothing_has_no_such_command(text: str) -> None:
+    assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == ()
