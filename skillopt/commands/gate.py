@@ -128,7 +128,9 @@ def gate(
         Path | None,
         typer.Option("--pages", metavar="FOLDER", help="Write HTML pages of how each task went before and after."),
     ] = None,
-    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
+    github: Annotated[
+        Path | None, typer.Option("--github", metavar="FILE", help="Write annotations, for a step on GitHub to print.")
+    ] = None,
     options: RunOptions,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -154,10 +156,10 @@ def gate(
         raise typer.Exit(report.exit_code)
 
 
-def _write(report: GateReport, junit: Path | None, summary: Path | None, github: bool) -> None:
+def _write(report: GateReport, junit: Path | None, summary: Path | None, github: Path | None) -> None:
     """Write what was asked for beside the result."""
-    if github and (lines := render_annotations(report)):
-        typer.echo(lines, err=True)
+    if github is not None:
+        write_report(github, render_annotations(report), "--github")
     if junit is not None:
         write_report(junit, render_gate_junit(report), "--junit")
     if summary is not None:

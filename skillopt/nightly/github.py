@@ -7,7 +7,6 @@ one second.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final, Literal
@@ -54,20 +53,6 @@ _KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
     404: (ForgeMissingError, "check the remote's address, and that the token may see the repository"),
     422: (ForgeRefusedError, "change what it names and run this again"),
 }
-
-Conclusion = Literal["success", "neutral", "failure", "skipped"]
-_LONGEST_SUMMARY: Final = 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRun:
-    """A finished check of a commit."""
-
-    commit: str
-    name: str
-    conclusion: Conclusion
-    title: str
-    summary: str
 
 
 class GitHubForge:
@@ -181,17 +166,6 @@ class GitHubForge:
         """Close a pull request without merging it."""
         with self._asking("close the pull request"):
             self._repository.get_pull(number).edit(state="closed")
-
-    def post_check_run(self, run: CheckRun) -> None:
-        """Report a finished check of a commit; the token needs the permission `checks: write`."""
-        with self._asking("report a check"):
-            self._repository.create_check_run(
-                run.name,
-                run.commit,
-                status="completed",
-                conclusion=run.conclusion,
-                output={"title": run.title, "summary": run.summary[:_LONGEST_SUMMARY]},
-            )
 
     def _login(self) -> str:
         """Ask whom the token belongs to, in the one way that is open to tokens of apps and workflows, too."""

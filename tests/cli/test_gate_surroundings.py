@@ -45,13 +45,14 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
     commit(project, SKILL)
     summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
     summary.write_text("# Of another step\n")
-    ended = skillopt(project, "gate", "main", *QUICK, "--github", "--summary", str(summary), "--junit", str(junit))
+    annotations, options = tmp_path / "annotations", ("--summary", str(summary), "--junit", str(junit))
+    ended = skillopt(project, "gate", "main", *QUICK, "--github", str(annotations), *options)
     assert ended.returncode == 1
     assert summary.read_text().startswith("# Of another step\n## Skill gate: 1 skill differs: 1 refused")
     assert "Tasks of val that no longer pass: <code>val0</code>" in summary.read_text()
     (failure,) = ET.fromstring(junit.read_text()).iter("failure")  # noqa: S314 - our own file
     assert failure.attrib["message"].startswith("shown to be worse")
-    (annotation,) = [line for line in ended.stderr.splitlines() if line.startswith("::")]
+    (annotation,) = annotations.read_text().splitlines()
     assert annotation.startswith(
         "::error file=skills/rows/SKILL.md,line=9,title=skillopt%3A verdict::shown to be worse"
     )

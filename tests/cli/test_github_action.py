@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,20 @@ from skillopt.commands.nightly import render_night
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
-from tests.fakes.changes import GOOD, commit, make_change
+from tests.fakes.changes import GOOD, commit, make_change, write
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.hostile_views import read
 from tests.fakes.nights import TOKEN, make_nights
 from tests.fakes.projects import SKILL, git
 
-pytestmark = pytest.mark.process
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(shutil.which("jq") is None, reason="the action's steps use jq, as runners of GitHub have it"),
+]
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 QUICK = "--set\nconfidence=0.8\n--set\nseed=3"
-MOST_INPUTS = 14
+MOST_INPUTS = 12
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +45,8 @@ def pull_request(
         "pull_request": {"number": 7, "base": {"ref": base}, "head": {"repo": {"full_name": repository}}},
         "repository": {"private": True},
     }
-    path = folder / "event.json"
-    path.write_text(json.dumps(event))
     github = {"event_name": "pull_request", "event": event, "token": TOKEN}
-    return Runner(folder / "temp", clone, github, {"GITHUB_EVENT_PATH": str(path), **environment})
+    return Runner(folder / "temp", clone, github, environment)
 
 
 def with_forge(forge: FakeForge) -> dict[str, str]:
@@ -60,14 +62,16 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     project = make_change(tmp_path / "project")
     commit(project, SKILL)
     runner = pull_request(tmp_path, project, **with_forge(forge))
+    forge.say(7, "eve", "<!-- skillopt: gate -->\nAll is well")
 
     done = gate(runner)
 
     assert done.code == 1, done.log
     assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
-    assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0.0000")
+    assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0")
     assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
-    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=9,title=.+it broke: val\d", done.log, re.MULTILINE)
+    (told,) = done.commands
+    assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
     assert done.log.count("title=skillopt%3A verdict") == 1
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
     assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
@@ -78,10 +82,14 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
     assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
     assert done.used["Keep the reports"]["name"] == "skillopt-gate"
-    assert [text.splitlines()[0] for text in forge.said(7)] == ["<!-- skillopt: gate -->"]
+    assert [text.splitlines()[:2] for text in forge.said(7)] == [
+        ["<!-- skillopt: gate -->", "All is well"],
+        ["<!-- skillopt: gate -->", "## Skill gate: 1 skill differs: 1 refused"],
+    ]
     again = gate(runner)
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
-    assert len(forge.said(7)) == 1
+    (comment,) = forge.said(7)[1:]
+    assert "0 rollouts newly run" in comment
     assert TOKEN not in done.log + done.summary
 
 
@@ -91,15 +99,19 @@ def test_a_harmless_edit_passes_and_a_change_without_skills_has_no_verdict(tmp_p
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Other")
     (tmp_path / "other").mkdir()
-    other = gate(pull_request(tmp_path / "other", project), comment="false")
+    other = gate(pull_request(tmp_path / "other", project), github_token="")
     assert (other.code, other.outputs["verdict"], other.outputs["rollouts"]) == (0, "none", "0")
     assert "no skill differs" in other.summary
     commit(project, GOOD + "- Be careful.\n")
-    done = gate(pull_request(tmp_path, project), comment="false", cache="false")
+    runner = pull_request(tmp_path, project)
+    runner.github["event"]["repository"]["private"] = False
+    done = gate(runner, github_token="")
     assert (done.code, done.outputs["verdict"]) == (0, "neutral")
     assert done.steps == [
-        *("Set up Python", "Install skillopt", "Decide on the cache", "Run skillopt", "Keep the reports"),
+        *("Set up Python", "Install skillopt", "Decide on the cache", "Gate or train", "Keep the reports"),
     ]
+    told = [re.split("[:,]", line.removeprefix("::notice title=skillopt::"))[0] for line in done.commands]
+    assert {"the ledger is not cached", "the verdict is neutral"} <= {*told}
 
 
 def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge: FakeForge) -> None:
@@ -115,14 +127,23 @@ def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     nights = make_nights(tmp_path)
     runner = Runner(tmp_path / "temp", nights.folder, {"event_name": "schedule"})
-    done = runner.run(command="nightly", sandbox="false", args="--set\nseed=1")
-    assert done.code == 0, done.log
-    assert (done.outputs["verdict"], done.outputs["improved"]) == ("improved", "1")
-    assert len(json.loads(done.outputs["pull-requests"])) == 1
-    assert "## Skill training: 1 improved" in done.summary
-    assert {path.suffix for path in Path(done.outputs["reports"]).iterdir()} == {".html", ".json", ".md"}
+
+    def step(name: str, args: str = "") -> Done:
+        done = runner.run(command=f"nightly-{name}", sandbox="false", args=args)
+        assert done.code == 0, done.log
+        return done
+
+    assert "Hand over what the forge said" in step("check").steps
+    train = step("train", "--set\nseed=1")
+    assert (train.outputs["verdict"], train.outputs["improved"], train.outputs["offers"]) == ("improved", "1", "true")
+    assert {path.suffix for path in Path(train.outputs["reports"]).iterdir()} == {".html", ".json", ".md"}
+    offer = step("offer")
+    assert offer.outputs["verdict"] == "improved"
+    assert len(json.loads(offer.outputs["pull-requests"])) == 1
+    assert "## Skill training: 1 improved" in offer.summary
     assert nights.tip()
-    again = runner.run(command="nightly", sandbox="false", args="--set\nseed=1")
+    step("check")
+    again = step("train", "--set\nseed=1")
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
 
 
@@ -135,11 +156,10 @@ def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
     for inputs in ({"base": text}, {"working_directory": text}, {"max_usd": text}):
         done = gate(runner, **inputs)
         assert (done.code, done.outputs["verdict"]) == (2, "error"), inputs
-        assert "\n::error::forged" not in done.log
+        assert "::error::forged" not in done.commands
     refused = gate(runner, agents=text)
     assert refused.code == 2
-    assert "::error title=skillopt::agents: expected claude-code or codex, found something else" in refused.log
-    assert "\n::error::forged" not in refused.log
+    assert refused.commands == ["::error title=skillopt::agents: expected claude-code or codex, found something else"]
     assert refused.steps[-1] == "Keep the reports"
     assert not mark.exists()
 
@@ -156,8 +176,7 @@ def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
         "schedule": {"schedule": "17 3 * * *"},
     }
     runner = pull_request(tmp_path, project)
-    (tmp_path / "event.json").write_text(json.dumps(events[kind] | {"repository": repository}))
-    runner.github = {"event_name": kind.rsplit(maxsplit=1)[-1]}
+    runner.github = {"event_name": kind.rsplit(maxsplit=1)[-1], "event": events[kind] | {"repository": repository}}
     done = gate(runner)
     assert (done.code, done.outputs["verdict"], done.outputs["refused"]) == (1, "refused", "1"), done.log
 
@@ -165,20 +184,19 @@ def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
 def test_a_schedule_on_the_default_branch_says_that_nothing_was_compared(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     git(project, "checkout", "--quiet", "-B", "change", "main")
-    github = {"GITHUB_EVENT_NAME": "schedule", "GITHUB_REF_NAME": "main"}
-    runner = pull_request(tmp_path, project, **github)
-    (tmp_path / "event.json").write_text(json.dumps({"schedule": "17 3 * * *"}))
-    runner.github = {"event_name": "schedule"}
+    runner = pull_request(tmp_path, project)
+    runner.github = {"event_name": "schedule", "ref_name": "main", "event": {"schedule": "17 3 * * *"}}
     done = gate(runner)
     assert (done.code, done.outputs["verdict"]) == (0, "none"), done.log
-    assert "::notice title=skillopt::no skill differs from refs/remotes/origin/main, the default branch;" in done.log
+    assert runner.asked()[-1][-2:] == ["refs/remotes/origin/main", "HEAD"]
+    assert done.commands[-1].startswith("::notice title=skillopt::no skill differs from the base")
 
 
 def test_an_input_that_is_wrong_is_named_with_its_reason(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
-    done = gate(pull_request(tmp_path, project), max_usd="$5", comment="false")
+    done = gate(pull_request(tmp_path, project), max_usd="$5", github_token="")
     assert (done.code, done.outputs["verdict"]) == (2, "error")
-    (told,) = [line for line in done.log.splitlines() if line.startswith("::error")]
+    (told,) = done.commands
     assert told.startswith("::error title=skillopt::Invalid value for '--max-usd': expected a number, found '$5'")
     assert "## Skill gate: not run" in done.summary
 
@@ -188,20 +206,18 @@ def test_a_neutral_verdict_is_a_check_of_its_own_where_one_is_asked_for(tmp_path
     commit(project, GOOD + "- Be careful.\n")
     runner = pull_request(tmp_path, project, **with_forge(forge))
     head = git(project, "rev-parse", "change")
-    event = json.loads((tmp_path / "event.json").read_text())
-    event["pull_request"]["head"]["sha"] = head
-    (tmp_path / "event.json").write_text(json.dumps(event))
-    done = gate(runner, check="true", comment="false")
+    runner.github["event"]["pull_request"]["head"]["sha"] = head
+    done = gate(runner, check="true")
     assert (done.code, done.outputs["verdict"]) == (0, "neutral"), done.log
     (check,) = forge.checks
     assert (check["head_sha"], check["name"], check["conclusion"]) == (head, "Skill gate verdict", "neutral")
     assert check["output"]["title"] == "Skill gate: 1 skill differs: 1 cannot tell"
-    assert "::notice" not in "".join(line for line in done.log.splitlines(keepends=True) if "read the summary" in line)
     forge.pulls, forge.may_check = {}, False
-    refused = gate(runner, check="true", comment="false")
+    refused = gate(runner, check="true")
     assert refused.code == 0
-    assert "::warning title=skillopt::no check: GitHub would not report a check of acme/skills: HTTP 403" in refused.log
-    assert "the verdict is neutral, not passed, though the job is green" in refused.log
+    warnings = [line.split("::")[2].partition(",")[0] for line in refused.commands if line.startswith("::warning")]
+    assert warnings == ["no comment", "no check"]
+    assert "gh: Resource not accessible by integration (HTTP 403)" in refused.log
 
 
 def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: FakeForge) -> None:
@@ -217,8 +233,8 @@ def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: 
         done = gate(runner, working_directory=folder)
         assert done.outputs["verdict"] == "refused", done.log
     assert [text.splitlines()[:2] for text in forge.said(7)] == [
-        ["<!-- skillopt: gate one -->", "In <code>one</code>:"],
-        ["<!-- skillopt: gate two%20--%3E -->", "In <code>two --&#x3e;</code>:"],
+        ["<!-- skillopt: gate one -->", "In `one`:"],
+        ["<!-- skillopt: gate two%20--%3E -->", "In `two%20--%3E`:"],
     ]
 
 
@@ -246,13 +262,35 @@ def test_the_remarks_of_a_night_are_prose_and_a_command_of_git_stands_in_a_block
     assert "```sh\ngit fetch origin skillopt/rows\n```" in told
 
 
+def test_the_program_is_named_no_file_that_steers_the_job_and_what_it_says_is_no_command(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    write(project, GOOD, "::error file=a,line=1::forged")
+    commit(project, GOOD)
+    runner = pull_request(tmp_path, project)
+    done = gate(runner, github_token="")
+    assert "\n::error file=a,line=1::forged: " in done.log
+    assert [line for line in done.commands if "forged: " in line] == []
+    known = {line.partition("=")[0] for line in (runner.folder / "environment").read_text().splitlines()}
+    assert known & {"GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY"} == set()
+    assert "GITHUB_WORKSPACE" in known
+
+
+def test_a_link_out_of_the_workspace_is_no_working_directory(tmp_path: Path) -> None:
+    runner = pull_request(tmp_path, make_change(tmp_path / "project"))
+    (runner.workspace / "link").symlink_to(tmp_path / "project")
+    for place in ("link", "..", "none"):
+        done = gate(runner, working_directory=place)
+        assert (done.code, done.outputs["verdict"]) == (2, "error"), place
+        assert done.commands[-1].startswith("::error title=skillopt::working-directory: expected a folder")
+
+
 def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     for name in ("skillopt", "json"):
         (project / name).mkdir()
         (project / name / "__init__.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\n")
     commit(project, GOOD + "- Be careful.\n")
-    assert gate(pull_request(tmp_path, project), comment="false").code == 0
+    assert gate(pull_request(tmp_path, project), github_token="").code == 0
     assert not (tmp_path / "mark").exists()
 
 
@@ -260,14 +298,13 @@ def test_a_command_that_there_is_none_of_is_told_with_all_that_there_are(tmp_pat
     runner = pull_request(tmp_path, make_change(tmp_path / "project"))
     done = runner.run(command="optimise", sandbox="false")
     assert (done.code, done.outputs["verdict"]) == (2, "error")
-    listed = "gate, nightly, nightly-check, nightly-train or nightly-offer"
-    assert f"command: expected {listed}, found 'optimise'" in done.log
+    assert "command: expected gate, nightly-check, nightly-train or nightly-offer" in done.commands[-1]
 
 
 def test_the_source_beside_the_action_is_installed(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     runner = pull_request(tmp_path, project)
-    gate(runner, comment="false")
+    gate(runner, github_token="")
     pinned, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
     assert pinned[-3:-1] == ["--require-hashes", "--requirement"]
     assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
@@ -305,11 +342,10 @@ def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> Non
 
 def test_no_step_that_runs_models_has_a_token() -> None:
     steps = {step["name"]: step for step in read_yaml(ACTION)["runs"]["steps"]}
-    for name in ("Run skillopt", "Train"):
-        assert (steps[name]["env"]["GITHUB_TOKEN"], steps[name]["env"]["GH_TOKEN"]) == ("", "")
-    assert [name for name, step in steps.items() if "inputs.github-token" in str(step)] == [
-        "Ask the forge",
-        "Offer",
+    runs = steps["Gate or train"]["env"]
+    assert (runs["GITHUB_TOKEN"], runs["GH_TOKEN"]) == ("", "")
+    assert [name for name, step in steps.items() if "inputs.github-token" in str(step.get("env"))] == [
+        "Ask the forge, or offer",
         "Comment on the pull request",
         "Report the verdict as a check",
     ]

@@ -4,9 +4,9 @@ Owns the files and variables of a job, which steps are done, bash as `shell: bas
 the action uses them. A step that `uses` another action is noted with its `with`, and gives what a test names.
 """
 
-import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -23,11 +23,12 @@ _PYTHON = """#!/bin/bash
 printf '%s\\n' "$@" END >> "$RUNNER_TEMP/asked"
 if [ "$2 $3" = '-m venv' ]; then mkdir -p "$4/bin" && ln -sf "$0" "$4/bin/python"; exit; fi
 if [ "$2 $3" = '-m pip' ]; then exit; fi
+env > "$RUNNER_TEMP/environment"
 exec @PYTHON@ "$@"
 """
+_GH = f'#!/bin/bash\nexec {shlex.join([sys.executable, "-P", str(Path(__file__).with_name("github_cli.py"))])} "$@"\n'
 
-
-_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z_][\w.-]*)|(&&|\|\|)")
+_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z_][\w.-]*)|(&&|\|\||!(?!=))")
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - as YAML gives it
@@ -44,6 +45,18 @@ class Done:
     log: str
     steps: list[str]
     used: dict[str, dict[str, str]]
+
+    @property
+    def commands(self) -> list[str]:
+        """List the lines of the log that are commands to the runner."""
+        found, stopped = [], ""
+        for line in self.log.splitlines():
+            if line == f"::{stopped}::":
+                stopped = ""
+            elif not stopped and line.lstrip().startswith("::"):
+                stopped = line.partition("::stop-commands::")[2]
+                found += [] if stopped else [line]
+        return found
 
 
 @dataclass
@@ -82,9 +95,10 @@ class Runner:
 
     def _files(self) -> dict[str, Path]:
         self.folder.mkdir(exist_ok=True)
-        python = self.folder / "python"
-        python.write_text(_PYTHON.replace("@PYTHON@", sys.executable))
-        python.chmod(0o755)
+        (self.folder / "bin").mkdir(exist_ok=True)
+        for program, text in (("python", _PYTHON.replace("@PYTHON@", sys.executable)), ("bin/gh", _GH)):
+            (self.folder / program).write_text(text)
+            (self.folder / program).chmod(0o755)
         files = {f"GITHUB_{name}": self.folder / name.lower() for name in ("ENV", "OUTPUT", "PATH", "STEP_SUMMARY")}
         for path in files.values():
             path.write_text("")
@@ -104,14 +118,13 @@ class Runner:
             if step.get("id") == "python":
                 context["steps"]["python"] = {"outputs": {"python-path": str(self.folder / "python")}}
             return
-        event = self.folder / "payload.json"
-        event.write_text(json.dumps(self.github.get("event", {})), encoding="utf-8")
         environment = {name: _fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
         variables = {
             "GITHUB_ACTION_PATH": str(ACTION.parent),
             "GITHUB_WORKSPACE": str(self.workspace),
             "GITHUB_REPOSITORY": context["github"]["repository"],
-            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_SERVER_URL": "https://github.com",
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "RUNNER_ENVIRONMENT": "self-hosted",
             "RUNNER_TEMP": str(self.folder),
             **{name: str(path) for name, path in files.items()},
@@ -136,38 +149,35 @@ class Runner:
 
 
 def _read_outputs(text: str) -> dict[str, str]:
-    """Read a file of outputs: `name=value`, or `name<<END` and lines up to END."""
-    outputs, lines = {}, iter(text.splitlines())
-    for line in lines:
-        name, shift, end = line.partition("<<")
-        assert shift, line
-        kept: list[str] = []
-        for part in lines:
-            if part == end:
-                break
-            kept.append(part)
-        outputs[name] = "\n".join(kept)
-    return outputs
+    """Read a file of outputs, `name=value` a line."""
+    lines = [line.partition("=") for line in text.splitlines()]
+    assert all(sign for _, sign, _ in lines), text
+    return {name: value for name, _, value in lines}
 
 
 def _fill(text: str, context: Mapping[str, Any], *, failed: bool) -> str:
-    return re.sub(r"\$\{\{(.+?)\}\}", lambda found: str(_evaluate(found[1].strip(), context, failed=failed)), text)
+    def filled(found: re.Match[str]) -> str:
+        value = _evaluate(found[1].strip(), context, failed=failed)
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return re.sub(r"\$\{\{(.+?)\}\}", filled, text)
 
 
 def _evaluate(text: str, context: Mapping[str, Any], *, failed: bool) -> object:
     """Evaluate an expression of texts as the same in Python; `and` and `or` bind as `&&` and `||` do."""
     functions = {"always": lambda: True, "success": lambda: not failed, "format": str.format}
+    signs = {"&&": " and ", "||": " or ", "!": " not "}
 
-    def look(name: str) -> str:
+    def look(name: str) -> str | bool:
         value: Any = context
         for part in name.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        return str(value).lower() if isinstance(value, bool) else str(value or "")
+        return value if isinstance(value, bool) else str(value or "")
 
     def translate(found: re.Match[str]) -> str:
         quoted, name, sign = found.groups()
         if quoted is not None:
             return repr(quoted.replace("''", "'"))
-        return {"&&": "and", "||": "or"}[sign] if sign else name if name in functions else f"look({name!r})"
+        return signs[sign] if sign else name if name in functions else f"look({name!r})"
 
-    return eval(_TOKEN.sub(translate, text), {"look": look, **functions})  # noqa: S307 - of our own action
+    return eval(f"({_TOKEN.sub(translate, text)})", {"look": look, **functions})  # noqa: S307 - of our own action
