@@ -15,7 +15,6 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
 from skillopt.safety.text_classes import LintClass
-from skillopt.safety.words import is_foreign, is_ordinary, language_of, words_of
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Task
 
@@ -76,7 +75,6 @@ class _Known:
         listed = [word for text in texts for word in _read(text)]
         self.words = Counter(listed)
         self.joined = f" {' '.join(listed)} "
-        self.language = language_of(word for word in listed if word.isalpha())
         self.scripts = {script for text in self.words for script in scripts_of(text)}
 
     def grounds(self, literal: Literal) -> bool:
@@ -88,8 +86,6 @@ class _Known:
             return True
         if literal.kind is LiteralKind.FILE:
             return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined
-        if literal.kind is LiteralKind.CODE and words[0] in self.words:
-            return all(word in self.words or is_ordinary(word) for word in words)
         return literal.kind not in _WHOLE and all(word in self.words for word in words)
 
 
@@ -99,13 +95,11 @@ def _read(text: str) -> tuple[str, ...]:
 
 
 def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
-    """Find lines in a script or language that the skill and its tasks do not use."""
+    """Find lines in a script that the skill and its tasks do not use."""
     old = {prose for _, prose in split_prose(before)}
     for number, prose in split_prose(after):
         if prose in old:
             continue
-        words = words_of(prose)
-        new = {script for word in words if len(word) > 1 for script in scripts_of(word)} - known.scripts
-        fresh = [word for word in words if word not in known.words]
-        if (known.scripts and new) or (known.language and is_foreign(fresh, known.language)):
-            yield _finding("is in a script or language of its own:", prose.strip(), number)
+        new = {script for word in prose.split() if len(word) > 1 for script in scripts_of(word)} - known.scripts
+        if known.scripts and new:
+            yield _finding("is in a script of its own:", prose.strip(), number)

@@ -29,7 +29,6 @@ from itertools import chain
 from typing import Final
 
 from skillopt.safety.told_answers import Answers, Words, find_told, index_answers, split_words, write_numbers
-from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
 _RUN: Final = 8
@@ -217,13 +216,12 @@ def _weigh(value: Sequence[bytes]) -> int:
 
 
 def _names(text: str) -> set[tuple[bytes, ...]]:
-    """List the cells of a table that are names: of several words with capitals, or of a word that is not ordinary."""
+    """List the cells of a table that are names: several words, each with a capital."""
     found = {cell: tuple(split_words(cell)) for line in text.splitlines() for cell in _CELL.findall(line)}
     return {
         words
         for cell, words in found.items()
-        if (1 < len(words) <= _NAME_WORDS and all(word[:1].isupper() for word in cell.split()))
-        or (len(words) == 1 and not is_ordinary(words[0].decode("utf-8", "replace")))
+        if 1 < len(words) <= _NAME_WORDS and all(word[:1].isupper() for word in cell.split())
     }
 
 

@@ -1,4 +1,4 @@
-"""Find the literals of a skill's text: what names one thing of the world, as no ordinary word of a language does.
+"""Find the literals of a skill's text: what names one thing of the world.
 
 Blocks of code are found in the parsed page; every line is then read with its code spans, so that nothing of the source
 is left out, seen or unseen. What shows a form, as `12.50` after "such as", is none. Each pattern starts at a rare sign
@@ -21,7 +21,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.told_answers import write_numbers
 from skillopt.safety.unseen_text import page_parser
-from skillopt.safety.words import is_frequent, is_ordinary, language_of, words_of
 
 
 class LiteralKind(StrEnum):
@@ -60,14 +59,13 @@ _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
 _SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", "sql"))
 _PLACES: Final = (LiteralKind.FILE, LiteralKind.PATH, LiteralKind.HOST)
 _FORMS: Final = (LiteralKind.NUMBER, LiteralKind.QUOTE, LiteralKind.CODE)
-_CAPITAL_NOUNS: Final = ("de",)
 _DATES: Final = frozenset((*day_name, *month_name[1:]))
 _DIGITS: Final = 3  # from which on a number names something
 _ACCOUNT: Final = re.compile(r"\d{6}|(?:\d\D?){9}")  # no example has so many digits
 _COUNT: Final = 4  # digits of a number of things
-_SHORT: Final = 5  # letters of an abbreviation
 _PLACEHOLDER: Final = 2  # letters that `YYYY` or `xx` has at most
-_SYLLABLE: Final = 3  # letters of the first word of a compound, and of a short word
+_SHORT: Final = 5  # letters of an abbreviation
+_SYLLABLE: Final = 3  # letters that a short word has at most
 _SAID: Final = 4  # words of a quoted sentence; a label has fewer
 _STATUS: Final = re.compile(r"10{2,3}(?:\.0)?|20[0-6]|30[1-8]|40[0-9]|41[0-8]|42[2-9]|50[0-4]")
 _FILES: Final = re.compile(
@@ -213,9 +211,9 @@ def find_literals(text: str) -> tuple[Literal, ...]:
     """
     found: dict[Literal, None] = {}
     lines = _LINE_END.split(mask(_shorten(text), keep_lines=True))
-    code, language = code_lines(text), language_of(words_of(text)) or "en"
+    code = code_lines(text)
     for number, line in enumerate(lines, 1):
-        for kind, said in _of_line(line, code.get(number), language):
+        for kind, said in _of_line(line, code.get(number)):
             found[Literal(kind, said, number)] = None
     return tuple(found)
 
@@ -256,20 +254,20 @@ _Found = tuple[LiteralKind, str]
 
 
 @lru_cache(maxsize=8192)
-def _of_line(line: str, info: str | None, language: str) -> tuple[_Found, ...]:
+def _of_line(line: str, info: str | None) -> tuple[_Found, ...]:
     read = as_read(line)
     if info is not None:
         return () if line.lstrip().startswith(("```", "~~~")) else tuple(_in_code(read, is_shell=info in _SHELL))
     read = read if "`" in read or "`" not in line else line
-    found = tuple(_in_prose(read, language))
+    found = tuple(_in_prose(read))
     shown = _EXAMPLE.sub(" ", read)
     if shown == read:
         return found
-    said = set(_in_prose(shown, language))
+    said = set(_in_prose(shown))
     return tuple(one for one in found if one in said or one[0] not in _FORMS or _ACCOUNT.search(one[1]))
 
 
-def _in_prose(line: str, language: str) -> Iterator[_Found]:
+def _in_prose(line: str) -> Iterator[_Found]:
     for span in _SPAN.finditer(line):
         is_run = _CALLING.search(line[: span.start()][-60:]) is not None
         yield from _in_code(span[1], is_shell=is_run, is_span=True)
@@ -278,13 +276,13 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     yield from (one for one in _tokens(write_numbers(plain)) if re.search(_MONEY, one[1]))
     yield from _permissions(plain)
     yield from _quotes(plain)
-    yield from _names(plain, language)
+    yield from _names(plain)
     yield from ((LiteralKind.PERMISSION, match[0].strip()) for match in _GRANT.finditer(plain))
     yield from _references(line, plain)
     for match in _CONDITION.finditer(line):
         if line.count("`", 0, match.start()) % 2 == 0:  # not in code
             yield from ((LiteralKind.CODE, span[1] or span[2]) for span in _COMPARED.finditer(match[1]))
-            if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
+            if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}"))):
                 yield LiteralKind.CONDITION, match[0].strip()
 
 
@@ -324,7 +322,7 @@ def _digits(said: str) -> int:
 def _counts_things(said: str, rest: str) -> bool:
     """Return whether a number says how many, as in `300 dpi`, is a power of ten or a status of HTTP."""
     unit = re.match(r"(?: (?:and|to|or) \d+)?[ -]([a-z]{1,20})\b", rest)
-    is_counted = unit is not None and not is_frequent(unit[1]) and not re.match(_MONEY, unit[1])
+    is_counted = unit is not None and len(unit[1]) > _SYLLABLE and not re.match(_MONEY, unit[1])
     return _STATUS.fullmatch(said) is not None or (is_counted and said.isdigit() and len(said) <= _COUNT)
 
 
@@ -389,16 +387,9 @@ def _dotted(said: str) -> Iterator[_Found]:
 
 
 def _is_common(said: str) -> bool:
-    """Return whether a quoted word or an identifier is made of ordinary words, placeholders and names of values."""
+    """Return whether a quoted word or an identifier is made of short words, placeholders and names of values."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\da-zA-Z_]+", _SLOT.sub(" ", said))
-    is_name = not re.search(r"\d", said)
-    return _digits(said) < _DIGITS and all(_is_word(word) or (is_name and _is_compound(word)) for word in words)
-
-
-@lru_cache(maxsize=8192)
-def _is_compound(word: str) -> bool:
-    """Return whether a word is two ordinary ones, as `groupby` and `Screenshots` are."""
-    return any(is_ordinary(word[:at]) and is_ordinary(word[at:]) for at in range(_SYLLABLE, len(word) - 1))
+    return _digits(said) < _DIGITS and all(map(_is_word, words))
 
 
 @lru_cache(maxsize=8192)
@@ -408,7 +399,6 @@ def _is_word(word: str) -> bool:
         len(set(folded)) <= _PLACEHOLDER
         or len(folded) <= _SYLLABLE
         or _is_plain(word)
-        or is_ordinary(word)
         or folded in _PYTHON
         or _FILES.fullmatch(folded) is not None
     )
@@ -427,35 +417,32 @@ def _permissions(text: str, *, is_program: bool = False) -> Iterator[_Found]:
     """Find tools, and flags and keys that grant something; a call in a program and a first word are no tools."""
     for match in _TOOL.finditer(text):
         calls, word = "(" in match[0], match[0].partition("(")[0]
-        begins = not calls and is_ordinary(word) and _STARTS.search(text[max(0, match.start() - 20) : match.start()])
+        begins = not calls and word.istitle() and _STARTS.search(text[max(0, match.start() - 20) : match.start()])
         if not begins and not (calls and is_program and not _GRANTS.search(match[0])):
             yield LiteralKind.TOOL, match[0]
     yield from ((LiteralKind.PERMISSION, match[0]) for match in _KEY.finditer(text) if _ALLOWED.search(match[0]))
 
 
-def _names(text: str, language: str) -> Iterator[_Found]:
-    """Find words with a capital that starts no sentence, and such that no ordinary word is."""
+def _names(text: str) -> Iterator[_Found]:
+    """Find words with a capital that starts no sentence and stands in no title."""
     titles = [match.span() for match in _TITLE.finditer(text)]
     for match in _NAME.finditer(text):
         words = [word.rstrip("-'\u2019") for word in match[0].split() if word[0].isupper()]
         is_start = _STARTS.search(text[max(0, match.start() - 20) : match.start()]) is not None
-        if is_start and (is_ordinary(words[0], language) or (not words[1:] and _is_compound(words[0]))):
-            words = words[1:]
-        is_title = any(start <= match.start() < end for start, end in titles)
-        if is_title or language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
-            words = [word for word in words if not (is_ordinary(word, language) or (is_title and _is_compound(word)))]
-        if any(not _is_plain(word) for word in words):
+        words = words[is_start:]
+        in_title = any(start <= match.start() < end for start, end in titles)  # where each word may have a capital
+        if not in_title and any(not _is_plain(word) for word in words):
             yield LiteralKind.NAME, " ".join(words)
 
 
 def _is_plain(word: str) -> bool:
     """Tell a word in capitals, for stress or an abbreviation, from a name."""
-    return word.isupper() and all(len(part) <= _SHORT or is_ordinary(part) for part in word.strip(".").split("-"))
+    return word.isupper() and all(len(part) <= _SHORT or part.isalpha() for part in word.strip(".").split("-"))
 
 
 def _is_prose(word: str) -> bool:
     """Return whether a span of code that starts with a word may be a phrase and no command."""
-    return is_frequent(word) if len(word) <= _PLACEHOLDER else _is_word(word) or _is_file(word)
+    return len(word) > _PLACEHOLDER and (_is_word(word) or _is_file(word))
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:

@@ -22,6 +22,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from itertools import chain, islice, zip_longest
 from pathlib import PurePosixPath
 from typing import Annotated, Final, Literal
@@ -86,6 +87,12 @@ class TableVerifier:
         options = read_options(TableOptions, spec)
         content = read_reference(spec, options.expected)
         reference_format = _format_of(options.expected)
+        self._format = options.format or _format_of(options.file or options.expected)
+        if "xlsx" in (reference_format, self._format) and find_spec("openpyxl") is None:
+            raise SuiteError(
+                "verifier 'table': expected the package openpyxl to read workbooks, found none; install it: "
+                "pip install 'PATH-OF-CLONE[xlsx]'"
+            )
         try:
             expected = read_table(content, reference_format, options.sheet)
         except ValueError as error:
@@ -96,7 +103,6 @@ class TableVerifier:
                     f"verifier 'table': {options.expected} row {at}: expected {len(expected.header)} cells, "
                     f"found {len(row)}; correct the file"
                 )
-        self._format = options.format or _format_of(options.file or options.expected)
         if self._format == "xlsx" and options.file is None:
             raise SuiteError("verifier 'table': expected the option 'file' for a workbook, found none; add it")
         key = (options.key,) if isinstance(options.key, str) else options.key
@@ -262,7 +268,7 @@ def _refuse_bomb(content: bytes) -> None:
 
 
 def _sheet_rows(content: bytes, sheet: str | None) -> list[list[str]]:
-    from openpyxl import load_workbook  # noqa: PLC0415 - slow to import, and most tables are CSV
+    from openpyxl import load_workbook  # noqa: PLC0415 - an extra, slow to import
 
     workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     try:

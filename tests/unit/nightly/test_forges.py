@@ -1,6 +1,7 @@
 """Which forge a project has."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,10 @@ def test_a_token_that_gh_or_git_keeps_for_this_user_is_used_outside_of_ci(
     assert account.token == "kept-by-gh"  # noqa: S105 - planted by this test
     monkeypatch.setenv("CI", "true")
     assert find_account() is None
+
+
+def test_a_forge_whose_package_is_missing_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "skillopt.nightly.github", raising=False)
+    monkeypatch.setitem(sys.modules, "github", None)  # as where it is not installed
+    with pytest.raises(UsageError, match=r"\[github\]"):
+        load_forge(NightlySettings(forge="github"), URL, tmp_path)

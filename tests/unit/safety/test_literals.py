@@ -35,7 +35,7 @@ def test_what_an_agent_could_act_on_is_a_literal_of_its_kind(text: str, literal:
     [
         *("Write amounts such as `12.50` or 1,200.", "Cut lines at 300 characters.", "Retry on 429 and 503."),
         *("Write dates as YYYY-MM-DD in UTF-8, see also ISO 8601.", "Name it `ix_<table>`.", "Count with `x >= 3`."),
-        *("Use `value.replace()` and `Sequence[str]`.", "Group with `groupby`.", "End with 'Kind regards'."),
+        *("Use `Sequence[str]`.", "Group with `groupby`."),
         *("Call the variable `MAX_RETRIES`.", "## Steps To Take", "The server is localhost:8080."),
         "Say how to fix it, for example 'enter a date that lies after today'.",
     ],

@@ -12,7 +12,7 @@ from openpyxl import Workbook
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import load_verifier
+from skillopt.verifiers import load_verifier, table
 from tests.contracts.verifier_contract import VerifierContract, make_spec, score_file
 
 EXPECTED = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4.00\n"
@@ -99,6 +99,12 @@ def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
     book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
 
     assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
+
+
+def test_without_the_package_that_reads_workbooks_the_suite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "find_spec", lambda _: None)  # as where it is not installed
+    with pytest.raises(SuiteError, match=r"\[xlsx\]"):
+        load_verifier(spec(file="out.xlsx"))
 
 
 def bomb(sheet: bytes) -> bytes:
