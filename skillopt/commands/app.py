@@ -53,7 +53,6 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "nightly": ("nightly:nightly", "Train every skill that is due, and propose improvements."),
     },
     "Remove": {"clean": ("clean:clean", "List what skillopt stores in this project, and remove what you name.")},
-    "Other ways to train": {},
 }
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     heading: {
@@ -75,15 +74,8 @@ def load_command(name: str) -> Command | None:
     for heading in COMMANDS.values():
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
-            try:
-                with EndingOnCtrlC():
-                    found: Any = getattr(import_module(module), attribute)  # or a Typer of some
-            except ImportError as error:
-                extra = module.removeprefix("skillopt.contrib.").partition(".")[0]
-                if extra not in CONTRIB:
-                    raise
-                message = f"{name} needs what is not installed ({error}); pip install 'PATH-OF-CLONE[{extra}]'"
-                raise UsageError(message) from error
+            with EndingOnCtrlC():
+                found: Any = getattr(import_module(module), attribute)  # or a Typer of some
             if isinstance(found, typer.Typer):
                 return typer.main.get_command(found)
             single = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -73,15 +73,7 @@ CONTRIB: Final[Mapping[str, Contribution]] = {
         },
         drivers={"descriptions": "skillopt.contrib.triggers.descriptions:TriggerDescriptions"},
     ),
-    "tune": Contribution(
-        commands={
-            "tune": (
-                "Other ways to train",
-                "skillopt.contrib.tune.tune:tune",
-                "Search for settings that make training gain more.",
-            )
-        }
-    ),
+    "tune": Contribution(),  # runs as `python -m skillopt.contrib.tune`
 }
 
 

@@ -78,7 +78,6 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(folder: Path)
         (["optimize", "rows", "--max-rollouts", "0"], 2, "above 0, found 0; leave it out for no cap"),
         (["evaluate", "rows", "--max-usd", "0"], 2, "above 0, found 0.0; leave it out for no cap"),
         (["nightly", "--max-usd", "0"], 2, "above 0, found 0; leave it out for no cap"),
-        (["tune", "rows", "--max-rollouts", "0"], 2, "above 0, found 0; leave it out for no cap"),
         (["optimize", "rows", "--harness", "dmo"], 2, "did you mean 'demo'?"),
         *((["optimize", "rows", "--suite", "nowhere"], 2, "nowhere"), (["evaluate", "rows", "--of", "v9"], 2, "v9")),
         *((["log", "rows", "extra"], 2, "extra"), (["report", "beef"], 2, "no runs yet")),

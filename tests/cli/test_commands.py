@@ -19,7 +19,6 @@ ARGUMENTS = {
     "optimize": FAST,
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
-    "tune": ("--help",),  # a search takes minutes
     "update": ("rows", "--onto", "skills/rows"),
     "write-tasks": ("rows",),
 }

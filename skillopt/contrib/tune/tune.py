@@ -1,4 +1,4 @@
-"""The command `tune`: an Optuna study over settings, each trial being whole runs of the loop on a real suite."""
+"""An Optuna study over settings, each trial being whole runs of the loop on a real suite."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -59,7 +59,7 @@ def tune(
 
     Every trial runs the real loop once for each seed; --max-rollouts caps the new rollouts of the command.
     Nothing is committed and the held-out test is not touched. The same command continues a search that was
-    interrupted. Needs Optuna: pip install 'PATH-OF-CLONE[tune]'.
+    interrupted.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     check_cap_option(options.max_rollouts)

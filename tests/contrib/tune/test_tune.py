@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 FAST = ("--set", "confidence=0.7")
-SEARCH = (*("tune", "rows", "--trials", "3", "--repeats", "2"), *FAST)
+SEARCH = (*("rows", "--trials", "3", "--repeats", "2"), *FAST)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,14 @@ def searched(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return folder, search(folder)
 
 
+def tune(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "skillopt.contrib.tune", *arguments]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+
+
 def search(folder: Path, *arguments: str, expected: int = 0) -> dict[str, Any]:
-    ended = skillopt(folder, *SEARCH, "--json", *arguments)
+    ended = tune(folder, *SEARCH, "--json", *arguments)
     assert ended.returncode == expected, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout) if ended.stdout else {}
     return found
@@ -81,7 +89,7 @@ def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_pa
     broken.mkdir()
     (broken / "optuna.py").write_text("raise ImportError('no optuna here')\n", encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(broken), os.environ.get("PYTHONPATH", ""))))
-    ended = skillopt_process(project, *SEARCH, PYTHONPATH=path)
+    ended = tune(project, *SEARCH, PYTHONPATH=path)
     assert ended.returncode == 2
     assert "pip install 'PATH-OF-CLONE[tune]'" in ended.stderr
     assert skillopt_process(project, "suite", "check", "rows", PYTHONPATH=path).returncode == 0
@@ -106,13 +114,13 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
     page = (Path(__file__).parents[3] / "docs" / "tuning.md").read_text(encoding="utf-8")
     folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
     commands = [
-        line.removeprefix("$ skillopt ").split()
+        line.removeprefix("$ python -m skillopt.contrib.tune ").split()
         for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
         for line in block.splitlines()
     ]
     found = []
     for command in commands:
-        ended = skillopt(folder, *command, "--json")
+        ended = tune(folder, *command, "--json")
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
         found.append(json.loads(ended.stdout))
     assert found[0]["study"] == found[1]["study"]
