@@ -13,7 +13,7 @@ from skillopt.sandbox.hidden_folders import answer_folders
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import load_suite
-from tests.fakes.repositories import git
+from tests.fakes.projects import git
 
 TASK = '{"id": "a", "prompt": "Do it.", "verifier": {"kind": "exact", "value": "treasure"}}\n'
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")

@@ -15,7 +15,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import make_spec
-from tests.fakes.repositories import git
+from tests.fakes.projects import git
 
 pytestmark = [
     pytest.mark.process,
