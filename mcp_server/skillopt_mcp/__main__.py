@@ -7,9 +7,9 @@ Ctrl-C is listened to.
 import os
 import sys
 
+from skillopt import TYPE_CHECKING
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
-TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Awaitable, Callable, Sequence

@@ -3,10 +3,9 @@
 import os
 import sys
 
-from skillopt import __version__
+from skillopt import TYPE_CHECKING, __version__
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC, end_process
 
-TYPE_CHECKING = False  # `typing` takes as long to load as all that comes before Ctrl-C is listened to
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -134,7 +134,7 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     shown: list[ReportBlock] = [
         Heading(f"{cited(change.skill, 80)}: {change.standing.value}", 3),
         *paragraphs(f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", _why(change)),
-        *(difference_blocks(change.difference) if change.standing is not Standing.DELETED else []),
+        *(difference_blocks(change.difference) if _tells_difference(change) else []),
     ]
     if (judged := change.judged) is not None:
         sure = (
@@ -154,6 +154,11 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
     rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
     return [*shown, *([Bullets(rows)] if rows else [])]
+
+
+def _tells_difference(change: GatedChange) -> bool:
+    """Return whether the capability difference is shown: not as "nothing new" beside what a person must look at."""
+    return bool(change.difference) or not (change.for_a_person or change.standing is Standing.DELETED)
 
 
 def _why(measured: GatedChange | SuiteMeasurement) -> str:

@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from skillopt.errors import SkillError
 from skillopt.review.result import ChangeFinding, Weight
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
+from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
+from skillopt.skills.frontmatter import read_frontmatter
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import Severity, validate
 
@@ -33,6 +36,13 @@ _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _PIPED: Final = "pipe-to-shell"
 _LONGEST: Final = 120
+_MOST_QUOTED: Final = 3
+_SAYS: Final = re.compile(r"[^\W_]")
+_TOOL: Final = re.compile(r"[^\s,'()\[\]]+(?:\([^)]*\))?")
+_GRANTS: Final = frozenset({"allowed-tools"})
+"""Fields that only grant: what is no longer in one needs nobody's look."""
+
+_HARMLESS_FIELDS: Final = frozenset({"name", "license", "metadata", "version"})
 _QUOTED: Final = "quotes a new task"
 _ONLY_REPEATED: Final = (
     "it repeats text of a task that comes with this change, so that task shows only that the text can be repeated; "
@@ -60,6 +70,7 @@ def check_new_text(
         if one.rule != LintClass.NETWORK_COMMAND.value or (one.path, one.line) not in said
     )
     return (
+        *(_for_a_person(before, after, path) if before else ()),
         *_validated(before, after, path),
         *linted,
         *piped,
@@ -67,6 +78,39 @@ def check_new_text(
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
+
+
+def _for_a_person(before: Skill, after: Skill, path: str) -> Iterator[ChangeFinding]:
+    """Find what no measurement sees: tools that are granted, another description, and lines that are gone."""
+    old, new = (_fields(skill) for skill in (before, after))
+    place = _join(path, _SKILL_FILE)
+    for name in sorted({*old, *new} - _HARMLESS_FIELDS):
+        granted = [tool for tool in _TOOL.findall(new.get(name, "")) if tool not in _TOOL.findall(old.get(name, ""))]
+        if old.get(name) != new.get(name) and (granted or name not in _GRANTS):
+            said = f"{name} was {old.get(name, '')[:_LONGEST]!r} and becomes {new.get(name, '')[:_LONGEST]!r}"
+            rule = "description" if name == "description" else "permission"
+            yield ChangeFinding(place, 1, Weight.NOTE, rule, said, person=True)
+    texts = _texts(after)
+    for name, text in _texts(before).items():
+        kept = texts.get(name, "")
+        gone = [(number, line) for number, line in _added(kept, text) if _SAYS.search(line)]
+        if name == _SKILL_FILE and before.document.frontmatter is not None:
+            gone = [one for one in gone if one[0] > len(text.splitlines()) - len(before.document.body.splitlines())]
+        if gone and name.endswith(_MARKDOWN):
+            quoted = ", ".join(repr(line.strip()[:_LONGEST]) for _, line in gone[:_MOST_QUOTED])
+            more = f" and {len(gone) - _MOST_QUOTED} more" if len(gone) > _MOST_QUOTED else ""
+            said = f"{count_noun(len(gone), 'line')} removed or changed: {quoted}{more}"
+            number = min(gone[0][0], len(kept.splitlines())) or 1
+            yield ChangeFinding(_join(path, name), number, Weight.NOTE, "removed", said, person=True)
+
+
+def _fields(skill: Skill) -> dict[str, str]:
+    """Return the fields of the frontmatter as text; none where it cannot be read, which is refused."""
+    try:
+        read = read_frontmatter(skill.document)
+    except SkillError:
+        return {}
+    return {field.name: str(field.value) for field in read.fields.items} if read else {}
 
 
 def _validated(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:

@@ -117,6 +117,13 @@ def test_what_a_person_must_look_at_stands_on_top_in_a_red_box() -> None:
     assert "rows:3: needs a person: warning (url): rows" in render_gate_text(report())
 
 
+def test_beside_what_a_person_must_look_at_no_difference_is_called_nothing_new() -> None:
+    for marked in (True, False):
+        told = report(findings=int(marked))
+        told = replace(told, changes=(replace(told.changes[0], difference=()),))
+        assert ("nothing new" in render_gate_text(told)) is not marked
+
+
 def test_cost_and_what_the_suite_of_the_base_says_are_told() -> None:
     text = render_gate_summary(report())
     assert "Cost: $0.2500, 8 rollouts newly run of 16." in text

@@ -114,3 +114,54 @@ def test_text_of_a_held_out_task_is_refused_where_it_begins_and_what_the_skill_s
     assert not check_new_text(
         known, changed(f"- {held_out}\n- Sort.\n"), "skills/rows", (), index_protected_text(suite)
     )
+
+
+def headed(tools: str, body: str, description: str = "Deploys. Use for releases.") -> Skill:
+    head = (
+        f"---\nname: rows\ndescription: {description}\n{f'allowed-tools: {tools}' if tools else 'license: MIT'}\n---\n"
+    )
+    return Skill("rows", SkillDocument(head + body))
+
+
+RULES = "# Deploy\n\n- Never deploy on a red pipeline.\n- Ask before a release.\n- Tag it.\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "rule", "named"),
+    [
+        (headed("Read, Bash(*)", RULES), "permission", ("Bash(kubectl get *)", "Bash(*)")),
+        (headed("", RULES.replace("- Tag it.\n", "")), "removed", ("1 line", "- Tag it.")),
+        (headed("", RULES.replace("red", "green")), "removed", ("- Never deploy on a red pipeline.",)),
+        (headed("", "# Deploy\n"), "removed", ("3 lines", "- Never deploy", "- Ask before")),
+        (headed("", RULES, "Use for every request."), "description", ("Use for releases.", "Use for every request.")),
+    ],
+)
+def test_what_no_measurement_sees_needs_a_person(after: Skill, rule: str, named: tuple[str, ...]) -> None:
+    before = headed("Read, Bash(kubectl get *)" if rule == "permission" else "", RULES)
+    (finding,) = [one for one in check_new_text(before, after, "skills/rows", (), None) if one.person]
+    assert (finding.rule, finding.path, finding.weight) == (rule, "skills/rows/SKILL.md", Weight.NOTE)
+    assert all(text in finding.message for text in named)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        headed("Read, Bash(ls *)", RULES + "- Say so.\n"),
+        headed("Bash(ls *)", RULES),
+        headed("", RULES),
+        headed("Read, Bash(ls *)", "# Deploy\n\n" + "\n".join(reversed(RULES.splitlines()[2:]))),
+    ],
+)
+def test_a_tool_that_is_given_up_and_lines_that_are_added_or_moved_need_nobody(after: Skill) -> None:
+    findings = check_new_text(headed("Read, Bash(ls *)", RULES), after, "skills/rows", (), None)
+    assert not [one for one in findings if one.person]
+
+
+def test_rules_of_another_file_that_is_gone_are_quoted() -> None:
+    before = changed("", File("references/more.md", b"- Never say a word.\n"))
+    (finding,) = [one for one in check_new_text(before, changed(""), "skills/rows", (), None) if one.person]
+    assert (finding.rule, finding.path, "Never say a word." in finding.message) == (
+        "removed",
+        "skills/rows/references/more.md",
+        True,
+    )
