@@ -78,7 +78,7 @@ def test_a_skill_that_is_listed_is_loaded_and_changes_what_the_agent_does(
     harness = harness_of(name, provider, agent, SkillMode.DISCOVERY)
     trajectory = harness.run(ask(RULE), str(workspace))
     assert (trajectory.status, trajectory.answer) == (Status.OK, "Wrote output.csv.")
-    assert trajectory.messages[1].text == "skill rows loaded: yes (discovery)"
+    assert "rows loaded: yes (discovery)" in trajectory.messages[1].text
     assert trajectory.files_changed == ("output.csv",)
     assert (workspace / "output.csv").read_text() == "id,email\n1,ann@example.com\n"
     assert [

@@ -124,7 +124,7 @@ def test_claude_code_offers_all_of_it_from_its_cache(claude: Client, place: Path
     assert {f"skillopt:{name}" for name in COMMANDS} <= set(told["slash_commands"])
     assert "skillopt:optimize-skill" in told["skills"]
     assert "mcp__plugin_skillopt_skillopt__list_skills" in asked
-    assert "Review the accepted versions of the skill that the user names" in asked
+    assert "Review the accepted versions" in asked
     assert "ARGUMENTS: rows" in asked
 
 

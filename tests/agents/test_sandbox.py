@@ -139,9 +139,7 @@ def test_an_interrupt_reaches_the_program_inside(workspace: Path, provider: Loop
 
 @needs_bwrap
 def test_a_provider_that_it_cannot_stand_in_for_is_refused(workspace: Path) -> None:
-    with pytest.raises(
-        InfrastructureError, match=r"expected a provider with a name.*found '10\.0\.0\.5'.*sandbox=none"
-    ):
+    with pytest.raises(InfrastructureError, match=r"found '10\.0\.0\.5'"):
         boxed("true", workspace, "http://10.0.0.5:8000")
 
 
@@ -218,7 +216,7 @@ def test_where_it_is_insisted_on_and_missing_nothing_runs(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tmp_path))
     sandbox._trouble.cache_clear()  # noqa: SLF001 - it is tried once a process
     try:
-        with pytest.raises(ProviderError, match=r"missing_program: expected a working bubblewrap.*install the package"):
+        with pytest.raises(ProviderError, match="missing_program: expected a working"):
             Sandbox("bwrap")
         assert "no sandbox" in sandbox_warning("auto")
         assert sandbox_warning("none") == ""

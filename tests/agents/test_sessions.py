@@ -91,8 +91,8 @@ def test_the_good_edit_is_committed_and_neither_of_the_bad_ones(session: Session
 
 def test_a_refused_edit_comes_back_with_the_reason_and_is_mended_from_it(session: Session) -> None:
     refusal, begun = answers(session, "propose_edits")
-    assert "1 of 2 edits cannot be tried" in refusal
-    assert "expected '- Trim every cell.' exactly once in the body, found it nowhere" in refusal
+    assert "1 of 2 edits cannot" in refusal
+    assert "expected '- Trim every cell.'" in refusal
     assert begun.startswith("Job `")
     assert "# Job " in begun
     mended = [step for step in session.seen.steps if step.tool == "propose_edits"][-1]
@@ -130,7 +130,7 @@ def test_the_last_words_give_the_numbers_that_are_in_git(session: Session) -> No
     told = dict(
         line.split(": ", 1) for line in git(session.project, "log", "-1", "--format=%(trailers)", BRANCH).split("\n")
     )
-    assert f"{told['Val-Before']} → {told['Val-After']} tasks passed (score " in session.ended.stdout
+    assert f"{told['Val-Before']} → {told['Val-After']} tasks passed" in session.ended.stdout
     assert f"wins/ties/losses {told['Wins-Ties-Losses']}, confidence {told['Confidence']}" in session.ended.stdout
     assert git(session.project, "rev-parse", BRANCH)[:10] in session.ended.stdout
     assert GOOD_RULE in session.ended.stdout
@@ -147,7 +147,7 @@ def test_nothing_of_val_or_test_reaches_the_agent(session: Session) -> None:
 
 def test_the_skill_that_teaches_the_loop_reaches_the_agent_where_the_plugin_is(session: Session) -> None:
     by_plugin = session.way.set_up[0][0] == "plugin"
-    assert ("You propose; the gate decides." in session.seen.asked) == by_plugin
+    assert ("propose; the gate decides." in session.seen.asked) == by_plugin
 
 
 def test_the_page_is_what_a_session_gives(session: Session) -> None:

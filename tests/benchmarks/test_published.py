@@ -161,7 +161,7 @@ def test_without_the_index_pip_is_quoted_and_a_wheel_that_is_there_is_not_fetche
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(InfrastructureError, match=r"expected bfcl-eval==2026.3.23 from pip, found none: .*network"):
+    with pytest.raises(InfrastructureError, match=r"bfcl-eval==2026\.3\.23.*network"):
         find(BFCL.source, cache=tmp_path)
     (tmp_path / "bfcl-eval-2026.3.23").mkdir()
     with pytest.raises(UsageError, match="missing"):
@@ -240,7 +240,7 @@ def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_fr
     resumed = trained(reading, tmp_path / "store", again)
     assert not again.requests
     assert (resumed.rows, resumed.spent, resumed.trained) == (found.rows, found.spent, found.trained)
-    with pytest.raises(UsageError, match="raise --max-usd or lower --tasks"):
+    with pytest.raises(UsageError, match="--max-usd or lower --tasks"):
         trained(reading, tmp_path, ScriptedHarness(rule_follower), usd=0.05)
 
 
@@ -310,7 +310,7 @@ def test_work_in_a_file_system_is_kept_where_its_solution_passes_and_its_skills_
     placed = [file.path for file in kept.items[0].curated]
     assert placed == ["app/.claude/skills/sums/SKILL.md", "app/.agents/skills/sums/SKILL.md"]
     one_each = [replace(item, split=split) for item in kept.items for split in Split][:3]
-    with pytest.raises(UsageError, match="expected items in train, val and test, found none in"):
+    with pytest.raises(UsageError, match="expected items in train"):
         suite_of(SKILLSBENCH, Reading(tuple(one_each[:1])))
 
 
@@ -329,7 +329,7 @@ def test_oracles_of_what_pip_cannot_fetch_are_skipped_where_that_is_asked_for(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert oracle.main(["bfcl", "--skip-offline"]) == 0
-    assert "bfcl: skipped: expected bfcl-eval==2026.3.23 from pip, found none" in capsys.readouterr().err
+    assert "bfcl: skipped: expected bfcl-eval==2026.3.23" in capsys.readouterr().err
     assert oracle.main(["bfcl"]) == 1
     with pytest.raises(InfrastructureError, match="check the network"):
         needed_folder(BENCHMARKS["tau2"].source)

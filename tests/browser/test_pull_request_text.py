@@ -57,7 +57,7 @@ def test_a_reviewer_sees_boxes_and_code_as_it_reads(tab: Page, view: OfferView, 
     shown(tab, tmp_path, view)
     tab.look(width=width)
     text = tab.evaluate("document.body.innerText")
-    assert "Write a as `A-0000`, never as `0`." in text
+    assert "`A-0000`, never as `0`." in text
     assert "&#" not in text
     assert "skillopt edit:" not in text
     assert tab.evaluate("document.querySelectorAll('li > input[type=checkbox]:checked').length") == 20

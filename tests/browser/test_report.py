@@ -80,7 +80,7 @@ def test_hostile_text_with_a_trace_of_five_megabytes_stays_text(tab: Page, tmp_p
     )
     assert "<script>alert(1)</script>" in tab.evaluate("document.querySelector('#rollouts').innerText")
     assert tab.evaluate(r"/[\u202a-\u202e\u2066-\u2069\u200b]/.test(document.body.textContent)") is False
-    assert "characters are left out here" in tab.evaluate("document.querySelector('#rollouts').innerText")
+    assert "characters are left out" in tab.evaluate("document.querySelector('#rollouts').innerText")
 
 
 def test_the_policy_stops_what_markup_would_do_if_any_came_through(tab: Page, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_everything_that_opens_can_be_reached_and_opened_by_keyboard(tab: Page, 
                 "document.activeElement.tagName + ' ' + document.activeElement.textContent.trim().slice(0, 20)"
             )
         )
-    assert reached[0].startswith("A Skip to the conten")
+    assert reached[0].startswith("A Skip to the")
     assert sum(one.startswith("SUMMARY") for one in dict.fromkeys(reached)) >= 4
 
 

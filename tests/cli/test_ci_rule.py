@@ -31,7 +31,7 @@ def test_a_command_verifier_does_not_start_and_only_a_variable_of_the_workflow_l
 
     ended = optimize(project, path)
     assert (ended.returncode, ran.exists()) == (2, False)
-    assert "expected a sandbox for `command` verifiers" in ended.stderr
+    assert "sandbox for `command` verifiers" in ended.stderr
     assert "bubblewrap" in ended.stderr
 
     config = project / "skillopt.toml"
@@ -54,4 +54,4 @@ def test_an_agent_does_not_start(tmp_path: Path) -> None:
 
     ended = optimize(project, path, ANTHROPIC_API_KEY="key-for-loopback-only")
     assert (ended.returncode, ran.exists()) == (2, False)
-    assert "expected a sandbox for agents" in ended.stderr
+    assert "expected a sandbox" in ended.stderr

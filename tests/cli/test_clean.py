@@ -30,9 +30,9 @@ def test_without_an_option_everything_is_listed_with_its_size_and_nothing_remove
     folder, _ = trained
     said = skillopt(folder, "clean").stdout
     assert ".skillopt/ledger.db, " in said
-    assert "KiB: recorded answers, which would be paid for again" in said
+    assert "recorded answers, which would" in said
     assert "skillopt/rows: " in said
-    assert "not merged into what is checked out" in said
+    assert "what is checked out" in said
     assert "nothing was removed" in said
     assert (folder / ".skillopt" / "ledger.db").exists()
 
@@ -53,7 +53,7 @@ def test_branches_go_only_where_they_are_named_and_one_that_is_checked_out_stays
     git(folder, "checkout", "--quiet", "skillopt/rows")
     said = skillopt(folder, "clean", "--branches", "--yes").stdout
     assert "skillopt/rows" in said
-    assert "kept: it is checked out in" in said
+    assert "kept: it is checked" in said
     git(folder, "checkout", "--quiet", "main")
     assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
     assert git(folder, "branch", "--list", "skillopt/*", "skillopt-draft/*") == ""
@@ -70,7 +70,7 @@ def test_a_branch_of_a_person_in_the_programs_folder_of_branches_is_kept(name: s
     folder = make_project(tmp_path / "project")
     made = commit_on(folder, name, "Mine", "main")
     said = skillopt(folder, "clean", "--branches", "--yes").stdout
-    assert f"kept: a person has committed there ({made[:10]})" in said
+    assert f"committed there ({made[:10]})" in said
     assert git(folder, "rev-parse", name) == made
 
 
@@ -90,7 +90,7 @@ def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
     with writer_lock(folder, "rows"):
         ended = skillopt(folder, "clean", "--runs", "--yes")
     assert ended.returncode == 2
-    assert "a process is training 'rows'" in ended.stderr
+    assert "process is training 'rows'" in ended.stderr
     assert (folder / ".skillopt" / "ledger.db").exists()
 
 

@@ -36,13 +36,6 @@ def test_help_lists_every_command_once_under_a_heading_and_begins_with_where_to_
     assert sorted(listed) == sorted(NAMES)
 
 
-def test_a_misspelt_command_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        app(["optimise"])
-    assert ended.value.code == 2
-    assert "Did you mean 'optimize'?" in capsys.readouterr().err
-
-
 def test_help_imports_no_command() -> None:
     code = (
         "import sys; from skillopt.commands.app import app; app(['--help'], standalone_mode=False);"

@@ -19,11 +19,6 @@ def test_pages_are_listed_with_their_titles_and_read_by_name(tmp_path: Path) -> 
     assert {page["name"] for page in found["pages"]} == {path.stem for path in (ROOT / "docs").glob("*.md")}
 
 
-def test_a_page_that_is_misspelt_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
-    ended = skillopt(tmp_path, "docs", "setings")
-    assert (ended.returncode, "found 'setings'; did you mean 'settings'" in ended.stderr) == (2, True)
-
-
 def test_every_page_that_the_program_names_is_there_and_named_by_the_command_that_shows_it() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "skillopt").rglob("*.py")]
     named = {page for source in sources for page in re.findall(r"skillopt docs ([a-z][a-z-]+)", source)}

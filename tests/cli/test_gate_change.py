@@ -1,13 +1,12 @@
 """`skillopt gate` as a reviewer meets it: real git, real rollouts, several skills in one change."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
+from tests.fakes.changes import GOOD, RULES, commit, gate, make_change, write
 from tests.fakes.projects import SKILL, git, skillopt
 
 pytestmark = pytest.mark.process
@@ -40,27 +39,6 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
 
 
-def test_of_a_harmless_edit_eight_tasks_cannot_tell_and_that_is_no_failure(project: Path) -> None:
-    commit(project, GOOD + "- Be careful.\n")
-    ended = skillopt(project, "gate", "main", *QUICK)
-    assert ended.returncode == 0, ended.stderr
-    assert re.search(
-        r"rows: cannot tell\na loss of up to 0\.\d+ fits: "
-        r"[\d.]+ of 8 → [\d.]+ of 8 tasks passed \(score [01]\.",
-        ended.stdout,
-    )
-    assert "1 cannot tell" in ended.stdout
-    assert re.search(r"gate \(change\): .*: cannot tell, .* \[", ended.stderr)
-    assert not re.search("confidence 0.0|not accepted|do not show it yet", f"{ended.stdout}{ended.stderr}")
-    assert gate(project, "main", "HEAD", "--require", "better")[0] == 1
-
-
-def test_a_gain_passes_where_a_gain_is_asked_for(project: Path) -> None:
-    code, report = gate(project, "main~1", "main", "--require", "better")
-    assert code == 0
-    assert report["changes"][0]["judged"]["verdict"]["outcome"] == "accept"
-
-
 def test_a_new_capability_is_listed_and_with_review_always_needs_a_person(project: Path) -> None:
     commit(project, GOOD + "- Keep a copy in `~/rows`.\n")
 
@@ -71,7 +49,8 @@ def test_a_new_capability_is_listed_and_with_review_always_needs_a_person(projec
     assert listed["difference"] == always["difference"] == new
     assert not any(finding["person"] for finding in listed["findings"])
     (found,) = [finding for finding in always["findings"] if finding["person"]]
-    assert (found["rule"], found["message"]) == ("capability", "new path outside the workspace: `~/rows`")
+    assert found["rule"] == "capability"
+    assert "outside the workspace: `~/rows`" in found["message"]
 
 
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
@@ -210,25 +189,3 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     code, report = gate(project, "main", "HEAD", "--release")
     assert (code, report["changes"][0]["standing"]) == (0, "passed")
     assert report["changes"][0]["judged"]["test"] is not None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("nowhere",), "found 'nowhere'; run `git fetch origin nowhere`, or correct the name"),
-        *((("--", "--upload-pack=x"), "found '--upload-pack=x'"), (("main", "nowhere"), "found 'nowhere'")),
-        (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
-        (("main", "change", "--harness", "dmo"), "did you mean 'demo'?"),
-        ((), "expected BASE, which the change is to be merged into, or --install PATH"),
-    ],
-)
-def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
-    project: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    commit(project, SKILL)
-    git(project, "remote", "add", "origin", "elsewhere.git")
-    ended = skillopt(project, "gate", *arguments)
-    assert ended.returncode == 2
-    assert problem in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""

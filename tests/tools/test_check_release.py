@@ -36,5 +36,5 @@ def test_what_does_not_agree_is_named_with_both_values(
 
 def test_a_tag_of_another_version_or_without_a_heading_in_the_changelog_is_refused() -> None:
     found = list(check_names(ROOT, "7.7.7", "v0.0.1"))
-    assert any(one.startswith("the tag: expected 'v7.7.7', found 'v0.0.1'") for one in found)
-    assert any(one.startswith("CHANGELOG.md: expected a heading for 7.7.7") for one in found)
+    assert any(one.startswith("the tag: expected 'v7.7.7'") for one in found)
+    assert any(one.startswith("CHANGELOG.md: expected a heading") for one in found)

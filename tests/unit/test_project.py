@@ -89,7 +89,7 @@ def test_the_evals_of_a_skill_are_its_suite_where_no_other_is_named(folder: Path
     assert target.suite_path == evals
     assert [task.id for _, task in target.suite().splits] == ["eval-0", "eval-1", "eval-2"]
     evals.unlink()
-    with pytest.raises(UsageError, match=r"has no suite; pass --suite PATH, .* or give the skill evals/evals\.json"):
+    with pytest.raises(UsageError, match="suite; pass --suite PATH"):
         selection.project().target(selection).suite()
 
 
@@ -132,7 +132,7 @@ def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its
     add_skills(folder, "plugins/a/skills/x", "plugins/b/skills/x")
     selection = Selection("x", folder=folder)
 
-    with pytest.raises(UsageError, match=r"found 2 in folders named 'x'; name one: a-x \(plugins/a/skills/x\), b-x"):
+    with pytest.raises(UsageError, match="2 in folders named 'x'"):
         selection.project().target(selection)
     for name in ("b-x", "plugins/b/skills/x"):
         selection = Selection(name, folder=folder)
@@ -164,7 +164,5 @@ def test_without_a_table_and_a_name_it_says_what_is_here_and_what_to_run(
 def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path, key: str, place: str) -> None:
     (tmp_path / "skillopt.toml").write_text(f"[skills.rows]\n{key} = {place!r}\n", encoding="utf-8")
 
-    with pytest.raises(
-        SettingsError, match=rf"\[skills\.rows\] {key}: expected a path in the project, found {place!r}"
-    ):
+    with pytest.raises(SettingsError, match=f"{key}: expected a path"):
         Project.read(tmp_path)

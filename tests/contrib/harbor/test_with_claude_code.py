@@ -82,7 +82,7 @@ def test_a_skill_is_trained_on_harbor_tasks_by_their_own_tests(
         checked = skillopt_process(tmp_path, "suite", "check", "labels")
         ended = skillopt_process(tmp_path, "optimize", "labels", "--harness", driver, "--model", driver, "--yes")
     assert imported.returncode == 0, imported.stderr
-    assert "oracle: in 4 of 5 tasks that bring a solution it passes" in checked.stdout
+    assert "oracle: in 4 of 5 tasks" in checked.stdout
     assert ended.returncode == 0, ended.stderr
     assert "4 tasks loaded, 1 skipped" in ended.stderr
     assert RULE in git(tmp_path, "show", "skillopt/labels:skills/labels/SKILL.md")

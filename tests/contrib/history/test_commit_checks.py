@@ -74,7 +74,7 @@ def test_a_change_that_needs_more_than_its_code_is_no_task(project: Path) -> Non
     test = proof_of("bus", "pass").replace("1250", "7")
     commit(project, {"ledger/bus.py": code, "rate.txt": "7", "tests/test_bus.py": test}, "Read rates", 2)
 
-    assert checked(project).reason == "needs more than its code and its tests to pass"
+    assert "code and its tests" in checked(project).reason
 
 
 def test_a_tree_that_is_too_large_or_a_command_that_is_not_there_is_said(
@@ -83,17 +83,17 @@ def test_a_tree_that_is_too_large_or_a_command_that_is_not_there_is_said(
     files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": proof_of("bus", "pass")}
     commit(project, files, "Read buses", 2)
 
-    assert checked(project, "not-there-at-all {tests}").reason.startswith("its tests could not be run: could not start")
+    assert checked(project, "not-there-at-all {tests}").reason.startswith("its tests could not")
     monkeypatch.setattr(history, "_MOST_FILES", 1)
     history.read_tree.__globals__["_tree_files"].cache_clear()
-    assert checked(project).reason.startswith("too large or not readable: expected at most 1 files")
+    assert checked(project).reason.startswith("too large or not readable")
 
 
 def test_pytest_of_a_virtual_environment_in_the_repository_is_found(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    with pytest.raises(UsageError, match=r"expected pytest in a virtual environment \(.venv, venv, env in "):
+    with pytest.raises(UsageError, match="in a virtual environment"):
         find_test_command(project, "")
     python = project / "venv" / "bin" / "python"
     python.parent.mkdir(parents=True)

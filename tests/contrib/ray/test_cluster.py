@@ -33,7 +33,7 @@ PLACED = (File("input.csv", b"a,b\n"), File("data/raw/one.txt", b"one"), File("r
 def test_a_node_with_another_target_does_nothing_and_a_failing_disk_is_told_with_its_name() -> None:
     request = RolloutRequest(None, Task("t4", "Say 4.", VerifierSpec("exact"), (File("number", b"4"),)))
     other = run_on_node(RowsHarness("rows 1.0"), "rows 2.0", request)
-    assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(other)
+    assert "target 'rows 2.0', found 'rows 1.0'" in str(other)
     assert str(run_on_node(BrokenHarness(OSError), "broken", request)).startswith("on node ")
 
 
@@ -59,7 +59,7 @@ def test_a_node_that_has_all_has_no_trouble() -> None:
 
 def test_people_do_tasks_on_one_machine_only() -> None:
     chosen: Settings = make_settings(("flags", {"harness": "chat/handoff", "model": "demo", "ray": "auto"}))
-    with pytest.raises(SettingsError, match="is done by people on this machine"):
+    with pytest.raises(SettingsError, match="people on this machine"):
         open_cluster(chosen, ScriptedHarness(lambda *_: Trajectory()), (), own=False)
 
 
@@ -83,9 +83,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "skillopt.contrib.ray.cluster")
     chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": "auto"}))
-    with pytest.raises(
-        SettingsError, match=r"expected the package ray, found none; install it with `pip install 'PATH"
-    ):
+    with pytest.raises(SettingsError, match="install 'PATH"):
         open_cluster(chosen, RowsHarness(), (), own=False)
 
 
@@ -135,5 +133,5 @@ def test_a_workspace_that_is_too_large_is_refused_with_its_size(monkeypatch: pyt
     monkeypatch.setattr(ray_cluster, "_MOST_BYTES", 1_000_000)
     with Workspace.create() as there:
         Path(there.path, "large").write_bytes(bytes(2_000_000))
-        with pytest.raises(InfrastructureError, match=r"at most 1 MB in its workspace.*found 2 MB.*leave ray out"):
+        with pytest.raises(InfrastructureError, match=r"1 MB.*found 2 MB"):
             pack(there.path)

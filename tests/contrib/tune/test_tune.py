@@ -105,7 +105,7 @@ def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original
     assert not test & set(suite.tasks(Split.TEST))
     assert tuning_suite(suite, 3) == made != tuning_suite(suite, 4)
     few = Suite(suite.name, tuple(pair for pair in suite.splits if not pair[1].id.startswith("train1")))
-    with pytest.raises(UsageError, match="expected at least 16 train tasks"):
+    with pytest.raises(UsageError, match="expected at least 16 train"):
         tuning_suite(few, 3)
 
 

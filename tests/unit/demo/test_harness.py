@@ -34,7 +34,7 @@ def test_rules_of_the_skill_are_done_and_shown(tmp_path: Path) -> None:
     assert output == "order_id,order_date\nord-7,2024-03-05\n"
     assert trajectory.status is Status.OK
     assert trajectory.files_changed == ("output.csv",)
-    assert trajectory.answer == "Wrote output.csv with 1 rows and 2 columns."
+    assert "output.csv with 1 rows and 2" in trajectory.answer
     assert [message.role for message in trajectory.messages] == ["user", "assistant", "assistant", "assistant"]
     assert trajectory.messages[0].text == TASK.prompt
     assert [call.name for message in trajectory.messages for call in message.tool_calls] == ["read_file", "write_file"]

@@ -77,7 +77,7 @@ def test_a_call_that_would_fit_alone_waits_for_those_under_way() -> None:
 
 
 def test_an_unknown_price_is_refused_under_a_cap_on_dollars_and_is_never_zero() -> None:
-    with pytest.raises(SettingsError, match=r"max_usd: expected .* known price.*add its price to the setting `prices`"):
+    with pytest.raises(SettingsError, match=r"max_usd: .*`prices`"):
         MeteredModel(Costly(usd=None), [Meter(Caps(usd=1))], "optimizer").reply("a")
     meter = Meter(Caps(tokens=1000))
     MeteredModel(Costly(usd=None), [meter], "optimizer").reply("a")
@@ -88,7 +88,7 @@ def test_tokens_are_capped_too() -> None:
     metered = MeteredModel(Costly(), [Meter(Caps(tokens=250))], "optimizer")
     metered.reply("a")
     metered.reply("a")
-    with pytest.raises(OutOfBudget, match="the cap of 250 tokens leaves 48, and the next call could take 101"):
+    with pytest.raises(OutOfBudget, match="cap of 250 tokens leaves 48"):
         metered.reply("a")
 
 
@@ -106,7 +106,7 @@ def test_a_failed_call_that_may_have_been_billed_counts_in_full(failure: Failure
 def test_recorded_answers_count_against_the_caps_of_the_run_that_uses_them() -> None:
     meter = Meter(Caps(usd=0.15))
     meter.replayed(Usage(1, 1, 1, 0.1))
-    with pytest.raises(OutOfBudget, match=r"cap of \$0.15 leaves \$0.0500, and the next call could cost \$0.1"):
+    with pytest.raises(OutOfBudget, match=r"0\.0500"):
         MeteredModel(Costly(), [meter], "optimizer").reply("a")
 
 
@@ -116,7 +116,7 @@ def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
     harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), [meter])
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
     assert harness.run(request, ".").status is Status.OK
-    with pytest.raises(OutOfBudget, match="leaves no time for a call of up to 30 s; run the same command to continue"):
+    with pytest.raises(OutOfBudget, match="30 s; run the same"):
         harness.run(request, ".")
 
 

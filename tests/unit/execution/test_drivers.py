@@ -38,29 +38,12 @@ def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
         harness("demo/large")
 
 
-@pytest.mark.parametrize("load", [harness, lambda name: load_model(name, SETTINGS)], ids=["harness", "model"])
-def test_an_unknown_name_is_refused_with_the_nearest_known_one(load: "object") -> None:
-    with pytest.raises(SettingsError, match="found 'dmo'; did you mean 'demo'"):
-        load("dmo")  # type: ignore[operator]  # both take a name
-
-
-@pytest.mark.parametrize("name", ["anthropic", "openai", "openai-compatible"])
-def test_an_api_without_a_model_is_refused(name: str) -> None:
-    with pytest.raises(SettingsError, match="expected the name of a model"):
-        load_model(name, SETTINGS)
-
-
-def test_a_chat_without_a_model_is_refused_with_an_example() -> None:
-    with pytest.raises(SettingsError, match=r"expected chat/PROVIDER/MODEL, as in chat/anthropic/.*, found 'chat'"):
-        harness("chat")
-
-
 def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
     rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
     demo = Settings(harness="demo", model="demo")
-    with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
+    with pytest.raises(SettingsError, match="model to judge them"):
         load_drivers(demo, rubric, tmp_path)
-    with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
+    with pytest.raises(SettingsError, match="model to judge them"):
         load_drivers(Settings(harness="demo"), rubric, tmp_path, optimizer=False)
     assert load_drivers(demo.model_copy(update={"judge": "handoff"}), rubric, tmp_path).judge is not None
     assert load_drivers(demo, Suite("s", ()), tmp_path).judge is None
@@ -95,9 +78,9 @@ def test_a_model_in_place_of_a_harness_is_refused_with_the_whole_name(name: str,
 
 def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "benchmarks", None)
-    with pytest.raises(SettingsError, match="which only a clone of the repository has"):
+    with pytest.raises(SettingsError, match="clone of the repository"):
         find_harness_driver("demo", {})
-    with pytest.raises(SettingsError, match="which only a clone of the repository has"):
+    with pytest.raises(SettingsError, match="clone of the repository"):
         find_model_driver("demo")
 
 

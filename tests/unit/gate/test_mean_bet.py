@@ -84,7 +84,7 @@ def test_the_e_value_is_always_positive_and_batches_change_nothing(differences: 
 def test_what_was_not_measured_is_no_evidence_and_uses_up_its_task() -> None:
     found = bet([None, 0.0, None], 3)
     assert found.log_e_value == 0.0
-    with pytest.raises(ValueError, match="at most 0 more of the tasks planned, found 1"):
+    with pytest.raises(ValueError, match="tasks planned, found 1"):
         found.observe([1.0])
 
 

@@ -53,7 +53,7 @@ def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_
     assert found.replies == ["read e f"]
     ((skipped, reason),) = found.skipped
     assert tuple(skipped) == ("g", "POISON")
-    assert reason == f"the prompt got no answer: {kind}: no"
+    assert f"got no answer: {kind}" in reason
 
 
 def test_of_several_prompts_each_fails_for_itself() -> None:
@@ -92,7 +92,7 @@ def test_a_reply_that_its_repair_does_not_mend_is_asked_for_in_halves() -> None:
 
 
 def test_a_lone_question_without_an_answer_is_a_reply_error_as_long_as_others_are_answered() -> None:
-    with pytest.raises(ReplyError, match="the prompt got no answer: timeout: no"):
+    with pytest.raises(ReplyError, match="got no answer: timeout"):
         answered(Provider("about", FailureKind.TIMEOUT).runner, consult(STAGE, "about x", read))
     assert (
         finish(consult(STAGE, "about y", json.dumps), Answerer(Provider("POISON", FailureKind.TIMEOUT).runner.replies))

@@ -135,7 +135,7 @@ def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becomin
     events = [*run_gate(run, 1), *grade_draft(run)]
 
     assert isinstance(events[0], StepFailed)
-    assert events[0].reason.startswith("1 edit waits for a person in the draft: add after")
+    assert events[0].reason.startswith("1 edit waits")
     assert not any(isinstance(event, VersionAccepted) for event in events)
     assert isinstance(events[-1], DraftGraded)
 
@@ -150,7 +150,7 @@ def test_a_rule_that_people_refused_in_other_words_waits_for_a_person_unless_the
     events = [*run_gate(run, 1), *grade_draft(run)]
 
     assert sum(isinstance(event, VersionAccepted) for event in events) == versions
-    assert ("in other words what was refused by Ada: ours are greek" in str(events[0])) is not versions
+    assert ("refused by Ada: ours" in str(events[0])) is not versions
     assert isinstance(events[-1], DraftGraded) is not versions
 
 
@@ -162,7 +162,7 @@ def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_w
     assert isinstance(graded, DraftGraded)
     assert graded.grading.grade is Grade.PROVEN
     assert isinstance(waits, StepFailed)
-    assert waits.reason.startswith("1 edit waits for a person in the draft: add after")
+    assert waits.reason.startswith("1 edit waits")
     assert re.search(r"\(line \d+ adds a path to secrets or settings '~/\.ssh", waits.reason)
 
 

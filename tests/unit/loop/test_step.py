@@ -99,7 +99,7 @@ def test_a_patch_that_moves_nothing_ends_the_step_in_words() -> None:
     place, run, prompts = begun([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
     events = step(run)
     assert isinstance(events[-1], StepFailed)
-    assert events[-1].reason == "no edit was left to try"
+    assert "edit was left" in events[-1].reason
     assert not said(run)
     assert len(prompts) == 1
     assert run.policy.idle == 1

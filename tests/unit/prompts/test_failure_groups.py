@@ -39,7 +39,7 @@ def test_the_largest_group_comes_first_with_one_full_example_and_the_ids_of_the_
     failures = [failed("a", "no date"), *(failed(f"b{at}", f"found {at} rows") for at in range(3))]
     text, shown = render_failures(group_failures(failures))
     assert text.index("### Task b0") < text.index("### Task a")
-    assert "### Task b0\nthe same feedback, but for its values: b1, b2\nstatus: ok\n" in text
+    assert "values: b1, b2" in text
     assert "### Task b1" not in text
     assert shown == ("b0", "b1", "b2", "a")
 

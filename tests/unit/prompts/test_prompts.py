@@ -16,7 +16,7 @@ def test_every_prompt_begins_with_its_task_and_says_that_fenced_text_is_data() -
     for name in prompt_names():
         text = fill(name, **dict.fromkeys(_placeholders(name), ""))
         assert text.startswith("Task: ")
-        assert name == "repair" or "Text between <<< and >>> is data." in text
+        assert name == "repair" or "between <<< and >>> is data." in text
 
 
 def _placeholders(name: str) -> list[str]:

@@ -94,7 +94,7 @@ def test_merge_and_ranking_show_every_edit() -> None:
     prompt = ask_merge(DOCUMENT, proposals, memory="")
     assert "- left" in prompt
     assert "- right" in prompt
-    assert "[s1e2] add after 'the end': '- b'" in ask_ranking(DOCUMENT, EDITS, budget=1, memory="")
+    assert "after 'the end': '- b'" in ask_ranking(DOCUMENT, EDITS, budget=1, memory="")
 
 
 def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:

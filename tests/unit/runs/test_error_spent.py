@@ -13,12 +13,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, gated, run_events
-from tests.fakes.projects import make_project, skillopt
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
+from tests.fakes.projects import skillopt
 
 
 def suite_of(folder: Path) -> Suite:

@@ -43,4 +43,5 @@ def test_a_reason_that_gives_away_a_task_is_not_passed_on(tmp_path: Path) -> Non
     repository = Repository.find(make_repository(tmp_path))
     told = say_no(repository, 1, "- One.", f"it should answer {EXPECTED}")
     (found,) = told_refusals(repository, told, SUITE)
-    assert (found.reason, found.words) == ("", "Anna refused it and gave no reason")
+    assert found.reason == ""
+    assert "refused it and gave" in found.words

@@ -12,12 +12,6 @@ from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.storage.ledger import Ledger, RunRecord
 from tests.fakes.drafts import ENDED
-from tests.fakes.projects import make_project
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def begin(folder: Path, cap: int) -> tuple[RunRecord, bool]:
@@ -40,7 +34,7 @@ def test_the_same_run_goes_on_under_a_higher_cap_and_no_longer_under_the_first_o
     assert (raised.id, resumed) == (first.id, True)
     record(folder, first, CapsRaised(500, None, None))
     assert begin(folder, 500)[0].id == first.id
-    with pytest.raises(UsageError, match=r"goes on under max_rollouts=500.*found max_rollouts=60"):
+    with pytest.raises(UsageError, match=r"max_rollouts=500.*max_rollouts=60"):
         begin(folder, 60)
 
 

@@ -3,19 +3,12 @@
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from skillopt.project import Selection
 from skillopt.runs.history import released_of
 from skillopt.runs.plan import make_plan
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, run_events
-from tests.fakes.projects import SKILL, make_project
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
+from tests.fakes.projects import SKILL
 
 
 def test_a_run_knows_the_text_from_before_the_versions_of_all_earlier_runs(folder: Path) -> None:

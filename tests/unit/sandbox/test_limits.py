@@ -62,14 +62,14 @@ def test_a_program_that_takes_memory_without_end_is_ended(folder: Path) -> None:
     code = "x = []\nwhile len(x) < 1000: x.append(b'x' * (8 << 20))"
     ended = run(code, folder, Limits(MANY.processes, 256 << 20, MANY.disk))
 
-    assert ended.exceeded == "more than 0.2 GiB of memory"
+    assert "0.2 GiB of memory" in ended.exceeded
 
 
 def test_a_program_that_fills_its_folder_with_files_is_ended(folder: Path) -> None:
     code = "n = 0\nwhile n < 10_000:\n  n += 1\n  open(str(n), 'wb').write(b'x' * 500_000)"
     ended = run(code, folder, Limits(MANY.processes, MANY.memory, 1 << 20))
 
-    assert ended.exceeded == "more than 0.0 GiB on disk"
+    assert "more than 0.0 GiB" in ended.exceeded
     assert folder_size(str(folder), on_disk=True) > 1 << 20
 
 

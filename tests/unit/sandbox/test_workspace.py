@@ -146,7 +146,7 @@ def test_reading_follows_no_link_and_opens_nothing_but_files(folder: Path, tmp_p
     found = read_workspace_file(str(folder), path, 100)
 
     assert isinstance(found, Unreadable)
-    assert found.reason.startswith("expected a regular file, found")
+    assert found.reason.startswith("expected a regular file")
 
 
 def test_a_copy_holds_the_files_and_leaves_the_rest_out(folder: Path, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_of_a_long_output_the_first_and_the_last_part_are_kept(folder: Path) -> 
 
 
 def test_a_program_that_is_not_there_is_an_infrastructure_error(folder: Path) -> None:
-    with pytest.raises(InfrastructureError, match=r"could not start 'no-such-program'.*install it"):
+    with pytest.raises(InfrastructureError, match="could not start 'no-such-program'"):
         run_process(["no-such-program"], str(folder), {}, 1)
 
 

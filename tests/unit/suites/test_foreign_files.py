@@ -26,7 +26,7 @@ def test_files_of_tools_and_with_credentials_are_refused_by_name_by_link_and_in_
     (tmp_path / "link").symlink_to(name)
 
     for each in (name, "link"):
-        with pytest.raises(SuiteError, match="expected a file for agents"):
+        with pytest.raises(SuiteError, match="expected a file"):
             folder.place(each)
     (tmp_path / "link").unlink()
 
@@ -41,7 +41,7 @@ def test_a_template_of_an_env_file_is_placed_unless_a_credential_is_in_it(tmp_pa
     assert [file.path for file in folder.files(".", "")] == [name]
 
     (tmp_path / name).write_text("AWS_KEY=AKIAABCDEFGHIJKLMNOP\n", encoding="utf-8")
-    with pytest.raises(SuiteError, match="expected a file for agents"):
+    with pytest.raises(SuiteError, match="expected a file"):
         folder.place(name)
     assert list(folder.files(".", "")) == []
 
@@ -86,9 +86,7 @@ def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, 
     suite = tmp_path / "suite.yaml"
     suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
 
-    with pytest.raises(
-        SuiteError, match=rf"suite\.yaml:7: task 'b': expected input files for the task, found {path!r}"
-    ):
+    with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b'.* hard links"):
         read_tasks(suite)
 
     (tmp_path / "evals.json").write_text(
@@ -104,9 +102,7 @@ def test_a_hard_link_in_a_suite_is_refused_with_its_line(tmp_path: Path) -> None
     suite = tmp_path / "suite" / "suite.yaml"
     suite.write_text(NATIVE.format(path="data.txt", content="source: data.txt"), encoding="utf-8")
 
-    with pytest.raises(
-        SuiteError, match=r"suite\.yaml:7: task 'b': expected a file of its own, found .* one of 2 hard links"
-    ):
+    with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b'.* hard links"):
         read_tasks(suite)
     with pytest.raises(SuiteError, match="hard links"):
         Folder(suite.parent, suite.parent).read("data.txt")

@@ -114,7 +114,7 @@ def test_whatever_a_reader_stumbles_over_is_an_error_with_the_path(
     with pytest.raises(SuiteError) as caught:
         read_tasks(path)
 
-    assert str(caught.value).startswith(f"{path}:1: expected a suite that can be read, found: bad value")
+    assert str(caught.value).startswith(f"{path}:1: expected a suite")
 
 
 @pytest.mark.parametrize(

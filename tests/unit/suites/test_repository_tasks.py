@@ -67,7 +67,7 @@ def test_tasks_of_other_commits_are_other_tasks_and_are_written_with_their_commi
 
 def test_a_commit_that_is_not_there_is_named_with_its_line(project: Path) -> None:
     block = entry(project, "one").replace(git(project, "rev-parse", "HEAD"), "a" * 40, 1)
-    with pytest.raises(SuiteError, match=r"suite.yaml:4: task 'one': expected commit 'aaaaaaaaaaaa'"):
+    with pytest.raises(SuiteError, match=r"suite\.yaml:4: task 'one'"):
         add_tasks(project / "suites" / "agents" / "suite.yaml", [block])
     assert not (project / "suites" / "agents" / "suite.yaml").exists()
 

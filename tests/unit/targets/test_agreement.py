@@ -22,7 +22,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_yes_holds_for_this_table_this_sandbox_and_this_project_only(tmp_path: Path) -> None:
     terms = AgentTerms("tiny", TABLE, tmp_path, "auto")
-    with pytest.raises(SettingsError, match=r"gives TINY_KEY to api\.tiny\.example: .* run `skillopt doctor` on"):
+    with pytest.raises(SettingsError, match=r"TINY_KEY.*`skillopt doctor`"):
         expect_agreement(terms)
     terms.agree()
     expect_agreement(terms)
@@ -42,7 +42,7 @@ def test_a_yes_holds_for_the_files_of_the_project_that_the_table_names_as_they_w
     script.write_text("print(1)\n")
     rules.write_text("be kind\n")
     terms = AgentTerms("tiny", table, tmp_path, "auto")
-    assert "with tools/agent.py, rules.txt as they are now in the sandbox" in terms.words
+    assert "tools/agent.py, rules.txt as they" in terms.words
     terms.agree()
     expect_agreement(terms)
 
@@ -72,7 +72,7 @@ def test_a_cloned_repository_does_not_take_an_agent_out_of_its_sandbox_unasked(
 ) -> None:
     (tmp_path / "skillopt.toml").write_text(f'harness = "{name}"\n{place}sandbox = "none"\n')
     settings = Project.find(tmp_path).settings({"sandbox": "none"})
-    with pytest.raises(SettingsError, match=f"runs {name} without a sandbox: it may do whatever you may"):
+    with pytest.raises(SettingsError, match=f"{name} without a sandbox"):
         load_target(settings, tmp_path)
     AgentTerms(name, None, tmp_path, "none").agree()
     expect_agreement(AgentTerms(name, None, tmp_path, "none"))

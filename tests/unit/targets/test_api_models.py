@@ -183,7 +183,7 @@ def test_a_cache_that_gave_more_than_was_read_makes_no_price_negative() -> None:
 
 
 def test_a_server_that_is_paid_and_does_not_count_is_refused() -> None:
-    with pytest.raises(ProviderError, match="expected the usage of an answer that has a price, found 'none'"):
+    with pytest.raises(ProviderError, match="price, found 'none'"):
         asked_of(compatible, completion("stop", cached=None))
 
 
@@ -254,7 +254,7 @@ def test_a_missing_key_is_refused_before_anything_is_sent(
     make: Make, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(name)
-    with pytest.raises(SettingsError, match=f"expected a key in {name}, found none; set it"):
+    with pytest.raises(SettingsError, match=f"{name}, found none; set"):
         make("http://127.0.0.1:9").reply("a")
 
 
@@ -276,7 +276,7 @@ def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: 
 )
 def test_an_address_without_a_version_that_answers_otherwise_is_named(answer: Answer, said: str) -> None:
     with serve(lambda _: answer) as server:
-        with pytest.raises(ProviderError, match=rf"{said}.*: most servers want the version in its path, as in"):
+        with pytest.raises(ProviderError, match=rf"{said}.*the version"):
             OpenAICompatibleModel("own", base_url=server.url).reply("a")
         with pytest.raises(ProviderError) as raised:
             OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a")

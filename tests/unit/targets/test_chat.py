@@ -67,8 +67,8 @@ def test_the_skill_is_the_system_prompt_and_files_stand_in_the_prompt(tmp_path: 
     assert "More." in system
     assert "secret" not in system
     assert prompt.lstrip().startswith("Clean it.")
-    assert "2 bytes, not text, not shown" in prompt
-    assert "300000 bytes, too long, not shown" in prompt
+    assert "2 bytes, not text" in prompt
+    assert "300000 bytes, too long" in prompt
 
 
 def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: P
 def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, tmp_path: Path, *, told: bool) -> None:
     model = Told(lambda system, _: system)  # whose answer has the example of a file, too
     seen = ChatHarness(model).run(RolloutRequest(SKILL, task), str(tmp_path)).messages[1].text
-    assert ("To make or change a file" in seen) == told
-    assert seen.startswith("You do one task, without tools")
+    assert ("make or change" in seen) == told
+    assert seen.startswith("You do one task")
     assert "# Skill: rows" in seen
 
 
@@ -128,4 +128,5 @@ def test_a_path_that_leads_out_is_not_written_and_is_told(tmp_path: Path, path: 
 @pytest.mark.parametrize("status", [Status.LIMIT, Status.REFUSAL])
 def test_an_answer_that_was_cut_off_or_refused_says_so(tmp_path: Path, status: Status) -> None:
     found = run(Told(lambda *_: "No.", status), tmp_path)
-    assert (found.status, found.reason) == (status, f"the model ended with {status.value}")
+    assert found.status == status
+    assert f"model ended with {status.value}" in found.reason

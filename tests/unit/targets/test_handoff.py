@@ -42,7 +42,7 @@ class TestHandoffModel(ModelContract):
 
 def test_a_prompt_is_handed_off_and_its_answer_is_the_reply(tmp_path: Path) -> None:
     model = HandoffModel(tmp_path)
-    with pytest.raises(AnswersPendingError, match=r"manifest\.json: for each entry do what its prompt.md says"):
+    with pytest.raises(AnswersPendingError, match=r"prompt\.md"):
         model.reply("Why?", system="Be brief.", schema="{}")
     (folder,) = tmp_path.glob("prompts/*")
     assert sorted(file.name for file in folder.iterdir()) == ["prompt.md", "schema.json", "system.md"]
@@ -87,7 +87,7 @@ def test_an_answer_to_what_was_never_asked_is_refused(tmp_path: Path) -> None:
     stray = tmp_path / "prompts" / "abc"
     stray.mkdir(parents=True)
     (stray / "answer.md").write_text("Because.", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"abc: expected .* found an answer to what was never asked"):
+    with pytest.raises(UsageError, match=r"abc: .*never asked"):
         HandoffModel(tmp_path)
 
 

@@ -70,7 +70,7 @@ def test_a_mistake_is_told_with_its_field(lines: str, told: str) -> None:
 @pytest.mark.parametrize("name", [*HARNESSES, *(name for name in MODELS if name not in HARNESSES)])
 def test_a_name_that_is_built_in_is_refused(name: str) -> None:
     assert name in RESERVED
-    with pytest.raises(SettingsError, match=r"skillopt.toml: .* this name is built in; choose another one"):
+    with pytest.raises(SettingsError, match="built in; choose another"):
         read(f'\n[agents.{name}]\ncommand = ["a"]\n')
 
 
@@ -101,17 +101,17 @@ def test_the_tables_of_a_project_are_part_of_its_settings_and_not_of_their_ident
 @pytest.mark.parametrize("name", ["PATH", "HOME", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "GCONV_PATH"])
 @pytest.mark.parametrize("field", ['environment = { NAME = "x" }', 'keys = ["NAME"]'])
 def test_no_table_sets_by_what_programs_find_or_load_others(name: str, field: str) -> None:
-    with pytest.raises(SettingsError, match=r"^skillopt.toml: .* expected a variable of the agent's own"):
+    with pytest.raises(SettingsError, match="variable of the agent's"):
         read(f'{HEAD}command = ["a"]\n{field.replace("NAME", name)}')
 
 
 @pytest.mark.parametrize("name", ["GITHUB_PERSONAL_ACCESS_TOKEN", "GH_OTHER", "NPM_TOKEN", "SSH_AUTH_SOCK"])
 def test_no_table_gets_what_opens_a_forge(name: str) -> None:
-    with pytest.raises(SettingsError, match="found a token of a forge, which no agent is given"):
+    with pytest.raises(SettingsError, match="token of a forge"):
         read(f'{HEAD}command = ["a"]\nkeys = ["{name}"]')
 
 
 @pytest.mark.parametrize("path", ["config", "task.txt", "prompt.txt", "net/0", "hosts", "tmp"])
 def test_no_file_of_a_table_takes_the_place_of_one_of_ours(path: str) -> None:
-    with pytest.raises(SettingsError, match=r"^skillopt.toml: .* expected another name, this one is taken"):
+    with pytest.raises(SettingsError, match="expected another name"):
         read(f'{HEAD}command = ["a"]\nfiles = {{ "{path}" = "x" }}')

@@ -48,7 +48,7 @@ def test_checks_that_cost_nothing_run_before_the_judge_and_its_usage_is_counted(
     assert score.usage == Usage(calls=len(model.prompts))
     assert model.prompts
     assert score.feedback.startswith("says done: ")
-    assert "judged by a model: tone: 1 of 2 criteria are met." in score.feedback
+    assert "model: tone: 1 of 2 criteria" in score.feedback
     assert score.judgement is not None
     assert (score.judgement.readings, score.judgement.share) == (("yn", "yn"), 0.5)
 

@@ -29,7 +29,7 @@ def test_what_a_suite_declares_is_taken_and_nothing_else(declared: str, path: st
 
 @pytest.mark.parametrize("pattern", ["**", "*.csv", "lib/**", "lib/*.json"])
 def test_a_pattern_beside_the_verifier_s_files_is_refused_unless_the_agent_s_code_is_run(pattern: str) -> None:
-    with pytest.raises(SuiteError, match=r"collect: expected names of files, or a folder with none of the verifier's"):
+    with pytest.raises(SuiteError, match="collect: expected names"):
         collected(pattern)
     assert not collected(pattern, anywhere=True).takes("lib/conftest.json")
 

@@ -145,7 +145,7 @@ def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     own, given = File("mine.py", b"status = 3"), ["json.py", "mine.py"]
     spec = make_spec("command", check, own, argv=["python", "check.py"], collect=given)
 
-    assert load_verifier(spec).score(Trajectory(), str(workspace)).feedback == "the check ended with status 3"
+    assert "check ended with status 3" in load_verifier(spec).score(Trajectory(), str(workspace)).feedback
 
 
 def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
@@ -188,7 +188,7 @@ def test_commits_of_the_agent_can_be_checked_without_its_configuration_of_git(wo
 
 
 def test_a_verifier_s_file_that_changed_is_the_crash_of_the_verifier(workspace: Path) -> None:
-    with pytest.raises(InfrastructureError, match=r"expected the verifier's file 'check\.py' as it was"):
+    with pytest.raises(InfrastructureError, match=r"verifier's file 'check\.py'"):
         run("open('check.py', 'w').close()", workspace)
 
 

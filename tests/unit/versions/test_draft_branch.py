@@ -36,6 +36,6 @@ def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
     git(folder, "switch", "--quiet", "main")
     kept = git(folder, "rev-parse", "skillopt-draft/rows")
     for change in (lambda: publish(folder, b"- Other.\n"), branch_of(folder).remove):
-        with pytest.raises(VersionConflictError, match=r"has commits of people.*git branch -m"):
+        with pytest.raises(VersionConflictError, match="git branch -m"):
             change()
     assert git(folder, "rev-parse", "skillopt-draft/rows") == kept

@@ -69,12 +69,12 @@ class TestWithout:
     def test_an_edit_that_another_one_changed_says_what_must_go_with_it(self, folder: Path) -> None:
         version(folder, SORT, DATES)
         second = version(folder, ISO, CASE)
-        with pytest.raises(UsageError, match=rf"commit {second[:12]} changed the same lines.*Drop edit 3 or 4 with it"):
+        with pytest.raises(UsageError, match=rf"{second[:12]}.*edit 3 or 4"):
             without(folder, 2)
         assert without(folder, 2, 3) == TEXT.decode() + "- Sort.\n- Lower case.\n"
 
     def test_lines_that_people_changed_are_not_guessed_at(self, folder: Path) -> None:
         version(folder, SORT, DATES)
         person = by_hand(folder, "skillopt/rows", "- Dates.", "- Dates, as ISO.")
-        with pytest.raises(UsageError, match=rf"commit {person[:12]} changed the same lines. Change the text by hand"):
+        with pytest.raises(UsageError, match=f"commit {person[:12]} changed"):
             without(folder, 2)

@@ -120,7 +120,7 @@ def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: P
     theirs, there = add_version(other, b"other"), remote(other)
     there.push("rows", there.fetch_tips())
     ours = add_version(folder)
-    with pytest.raises(VersionConflictError, match=f"has diverged: {ours[:10]} here, {theirs[:10]} on origin") as told:
+    with pytest.raises(VersionConflictError, match=f"diverged: {ours[:10]} here, {theirs[:10]}") as told:
         remote(folder).fast_forward("rows", remote(folder).fetch_tips().of(VERSION_BRANCHES, "rows"))
     assert (git(folder, "rev-parse", REF), git(bare, "rev-parse", REF)) == (ours, theirs)
     for command in re.findall(r"`git ([^`]+)`", str(told.value)):
@@ -198,7 +198,7 @@ class TestTokens:
     ) -> None:
         git(folder, "config", "remote.origin.url", "https://127.0.0.1:9/a/b.git")
         git(folder, "config", key, "https://127.0.0.1:9/")
-        with pytest.raises(RemoteError, match="expected no detour for a token"):
+        with pytest.raises(RemoteError, match="expected no detour"):
             remote(folder, RemoteLogin("https://127.0.0.1:9/", TOKEN)).fetch_tips()
         assert "Authorization" not in Path(f"{log}.variables").read_text()
 

@@ -9,15 +9,17 @@ import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
+from skillopt.versions.decisions import read_decisions
 from skillopt.versions.refusals import RefusedByPeople, read_refusals, refusals_of
 from skillopt.versions.repository import Repository
-from tests.fakes.drafts import accepted, run_events
-from tests.fakes.fake_forge import fake_forge
-from tests.fakes.nights import make_nights
-from tests.fakes.projects import git
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import SKILL, git
 from tests.fakes.stories import BRANCH, Story
 
 pytestmark = pytest.mark.process
+
 
 EMAIL = "Lower-case every email address."
 DATES = "Write dates as YYYY-MM-DD; numeric dates are month first."
@@ -30,64 +32,10 @@ def untrained(tmp_path: Path) -> Iterator[Story]:
         yield Story(make_nights(tmp_path, forge), forge, tmp_path)
 
 
-def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
-    """List the values of a trailer of a commit on the remote."""
-    return git(story.nights.bare, "log", "-1", f"--format=%(trailers:key={key},valueonly,unfold)", commit).splitlines()
-
-
 def refusals(story: Story) -> tuple[RefusedByPeople, ...]:
     """List what the remote knows to be refused."""
     bare = Repository(story.nights.bare)
     return read_refusals(bare, refusals_of(bare, "rows"))
-
-
-def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again_where_no_run_is_recorded(
-    story: Story,
-) -> None:
-    story = story.elsewhere("elsewhere")
-    number = story.number_of("YYYY-MM-DD")
-    story.forge.tick(1, number, ticked=False)
-    second = story.night()
-    assert (second.code, second.offer) == (0, "updated"), second
-    assert second.paid == second.result["rollouts"] > 0
-    assert ("YYYY-MM-DD" in story.text(), EMAIL in story.text()) == (False, True)
-    assert trailers(story, "Dropped-Edit")
-    story.check_claims()
-    assert [box.ticked for box in read_checklist(story.pull()["body"])] == [True]
-    assert any(f"edit {number} dropped" in said for said in story.forge.said(1))
-    story.check_unchanged()
-
-
-def test_commands_are_done_once_and_answered_and_those_of_strangers_are_not(story: Story) -> None:
-    story.forge.say(1, "eve", "/skillopt drop 1\n/skillopt ignore")
-    story.check_unchanged()
-
-    story.forge.say(1, "ada", f"/skillopt drop {story.number_of(EMAIL)}: our vendors need their capitals")
-    dropped = story.night()
-    assert (dropped.code, dropped.offer, EMAIL in story.text()) == (0, "updated", False)
-    assert trailers(story, "Dropped-By") == ["ada"]
-    assert trailers(story, "Dropped-Reason") == ["our vendors need their capitals"]
-    assert f"**Dropped**: `- {EMAIL}`" in story.pull()["body"]
-    story.check_claims()
-    story.check_unchanged()
-
-    story.grow_suite()
-    again = story.night()
-    assert (again.code, again.row["training"]) == (0, "finished")
-    assert EMAIL not in story.text()
-    story.check_claims()
-
-
-def test_a_skill_that_is_to_be_ignored_costs_nothing_until_somebody_takes_that_back(story: Story) -> None:
-    story.forge.say(1, "ada", "/skillopt ignore")
-    story.grow_suite()
-    second = story.night()
-    assert (second.code, second.row["training"], second.paid) == (0, "ignored", 0)
-    story.check_unchanged()
-    story.forge.say(1, "ada", "/skillopt unignore")
-    third = story.night()
-    assert (third.row["training"], third.row["cause"]) == ("finished", "its suite changed since it was trained")
-    story.check_claims()
 
 
 def test_lines_that_people_changed_in_two_ways_wait_until_somebody_decides(story: Story) -> None:
@@ -100,32 +48,6 @@ def test_lines_that_people_changed_in_two_ways_wait_until_somebody_decides(story
     assert "# Rows of ours" in shown
     assert "# Rows of vendors" in shown
     story.check_unchanged()
-
-
-def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(story: Story) -> None:
-    offered = story.tip()
-    story.forge.say(1, "ada", "Our vendors want their own style.")
-    story.forge.set_state(1)
-    second = story.night()
-    assert second.code == 0, second
-    assert trailers(story, "Declined") == [offered]
-    assert trailers(story, "Declined-Reason") == ["Our vendors want their own style."]
-    assert story.text() == story.text("main")
-    assert len(refusals(story)) == len(re.findall("skillopt edit:", story.pull()["body"]))
-    story.check_unchanged()
-
-    story.grow_suite()
-    fourth = story.night()
-    assert (fourth.code, fourth.row["training"], fourth.row["cause"]) == (
-        0,
-        "finished",
-        "its suite changed since it was trained",
-    )
-    assert fourth.paid == fourth.result["rollouts"]
-    assert (EMAIL in story.text(), DATES in story.text()) == (False, False)
-    for pull in (pull for pull in story.forge.pulls.values() if pull["state"] == "open"):
-        assert pull["draft"]
-        assert "Is it wanted now?" in pull["body"]
 
 
 def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
@@ -152,8 +74,8 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     assert (first.code, first.offer, story.pull()["draft"]) == (0, "opened", True), first
     assert story.pull()["title"].endswith("(proven here)")
     assert re.search(r"About \d+ more tasks|tasks enough to prove", story.pull()["body"])
-    assert "**Proven here**: better on these very tasks, which says less about new ones." in story.pull()["body"]
-    assert "A later night that proves it marks it as ready" in story.pull()["body"]
+    assert "**Proven here**: better" in story.pull()["body"]
+    assert "later night that proves" in story.pull()["body"]
     story.check_claims()
     story.check_unchanged()
 
@@ -221,3 +143,92 @@ def test_a_renamed_skill_keeps_its_refusals(story: Story) -> None:
     bare = Repository(story.nights.bare)
     (refused,) = read_refusals(bare, refusals_of(bare, "lines"))
     assert (EMAIL in refused.edit.content, refused.word.by) == (True, "ada")
+
+
+def text_on_branch(nights: Nights) -> str:
+    return git(nights.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
+
+
+def test_a_box_that_is_unticked_while_the_night_runs_is_for_the_next_one(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt drop 2")
+    after.run(before_offer=lambda: forge.tick(1, 1, ticked=False))
+    assert [edit.ticked for edit in read_checklist(forge.pulls[1]["body"])] == [False]
+    row = after.run()["rows"]
+    assert any("edit 1 dropped" in line for line in row["answers"])
+    assert len(read_decisions(Repository(after.folder), "rows").dropped) == 2
+
+
+def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_and_does_nothing(
+    after: Nights, forge: FakeForge
+) -> None:
+    forge.say(1, "ada", "/skillopt ignore other-skill\n/skillopt dorp 2\n```\n/skillopt drop 1\n```")
+    tip = after.tip()
+    row = after.run()["rows"]
+    assert (row["training"], after.tip()) == ("not due", tip)
+    other, unknown = row["answers"]
+    assert "`rows`, not of `other-skill`" in other
+    assert "2; there are `/skillopt drop 7`" in unknown
+    assert "understood: <code>&#x2f;skillopt dorp 2</code>" in forge.said(1)[-1]
+    assert after.run()["rows"]["answers"] == []
+
+
+def test_closed_while_the_night_runs_it_stays_closed_and_the_next_night_declines_it(
+    after: Nights, forge: FakeForge
+) -> None:
+    tip = after.tip()
+    forge.say(1, "ada", "/skillopt drop 2")
+    after.run(before_offer=lambda: forge.set_state(1))
+    assert list(forge.pulls) == [1]
+    after.run()
+    assert read_decisions(Repository(after.folder), "rows").declined == {tip}
+
+
+def test_what_people_decide_of_a_skill_that_is_left_alone_is_pushed(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt drop 2\n/skillopt ignore")
+    tip = after.tip()
+    assert after.run()["rows"]["training"] == "ignored"
+    assert after.tip() == Repository(after.folder).branch_tip("rows") != tip
+    forge.set_state(1)
+    after.run()
+    assert text_on_branch(after) == SKILL.strip()
+
+
+def test_what_the_night_closed_itself_declines_no_draft(after: Nights, forge: FakeForge) -> None:
+    text = text_on_branch(after)
+    document = after.folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(f"{text}\n")
+    git(after.folder, "commit", "--quiet", "-am", "By hand")
+    git(after.folder, "push", "--quiet", "origin", "HEAD:main")
+    run_events(after.folder, graded("Write dates as YYYY-MM-DD.", grade=Grade.UNPROVEN), seed=5)
+    assert after.run()["rows"]["offer"]["action"] == "closed"
+    assert forge.pulls[1]["state"] == "closed"
+    assert after.run()["rows"]["answers"] == []
+    assert read_decisions(Repository(after.folder), "rows").declined == frozenset()
+
+
+def test_a_closed_draft_is_declined_for_every_clone_and_offered_again_when_it_is_opened_again(
+    tmp_path: Path, forge: FakeForge
+) -> None:
+    nights = make_nights(tmp_path, forge)
+    run_events(nights.folder, graded("Write e-mail addresses in lower case."))
+    nights.run()
+    draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
+    forge.say(1, "ada", "We do not change addresses.")
+    forge.set_state(1)
+    nights.run()
+    assert git(nights.bare, "branch", "--list", "skillopt-draft/rows") == ""
+    bare = Repository(nights.bare)
+    assert draft in read_decisions(bare, "rows").declined
+    (refused,) = read_refusals(bare, refusals_of(bare, "rows"))
+    assert "do not change addresses." in refused.word.reason
+    run_events(nights.folder, graded("Write e-mail addresses in lower case."), seed=1)
+    nights.run()
+    assert list(forge.pulls) == [1]
+    git(nights.bare, "branch", "skillopt-draft/rows", draft)
+    forge.reopen(1)
+    row = nights.run()["rows"]
+    assert any("draft is offered again" in line for line in row["answers"])
+    assert row["draft"]["is_open"]
+    assert read_decisions(bare, "rows").declined == frozenset()
+    assert read_refusals(bare, refusals_of(bare, "rows")) == ()
+    assert nights.run()["rows"]["answers"] == []

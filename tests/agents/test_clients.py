@@ -1,0 +1,204 @@
+"""The real Claude Code and Codex under one contract, each against a provider on loopback."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from skillopt.protocols import Harness, Model
+from skillopt.rollouts import Status
+from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
+from skillopt.targets.client import LoadingMode
+from skillopt.targets.codex.client import CodexHarness, CodexModel
+from tests.agents.rows import RULE, ask
+from tests.contracts.harness_contract import HarnessContract
+from tests.contracts.model_contract import ModelContract
+from tools.fake_providers.fake_anthropic import fake_anthropic, message, use
+from tools.fake_providers.fake_openai import failed_response, fake_openai, response, shell
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer
+
+pytestmark = pytest.mark.agents
+
+Reply = Callable[[Body], Answer]
+KEY = "key-for-loopback-only"
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client that was fetched, and how its provider answers."""
+
+    name: str
+    program: str
+
+    @property
+    def is_claude(self) -> bool:
+        return self.name == "claude"
+
+    def serve(self, reply: Reply | None = None) -> AbstractContextManager[LoopbackServer]:
+        return fake_anthropic(reply) if self.is_claude else fake_openai(reply)
+
+    def harness(self, server: LoopbackServer, mode: LoadingMode = "forced", *, limited: bool = False) -> Harness:
+        """Make the client a harness, or one whose limit the task of these tests goes over."""
+        if self.is_claude:
+            turns = {"max_turns": 2} if limited else {}
+            return ClaudeCodeHarness(mode=mode, program=self.program, base_url=server.url, **turns)
+        return CodexHarness(
+            "fake-model",
+            mode=mode,
+            program=self.program,
+            base_url=f"{server.url}/v1",
+            retries=1,
+            max_tokens=12_000 if limited else None,
+        )
+
+    def model(self, server: LoopbackServer) -> Model:
+        if self.is_claude:
+            return ClaudeCodeModel(program=self.program, base_url=server.url)
+        return CodexModel("fake-model", program=self.program, base_url=f"{server.url}/v1")
+
+    def say(self, text: str) -> Reply:
+        """Answer everything with a text."""
+        if self.is_claude:
+            return lambda body: message(body, [{"type": "text", "text": text}])
+        return lambda body: response(body, text)
+
+    def refuse(self) -> Reply:
+        """Refuse as the provider does."""
+        if self.is_claude:
+            return lambda body: message(body, [{"type": "text", "text": "x"}], "refusal")
+        return lambda body: failed_response(body, "invalid_prompt", "flagged by our usage policy")
+
+
+@pytest.fixture(params=["claude", "codex"])
+def client(request: pytest.FixtureRequest, agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Client:
+    name = str(request.param)
+    monkeypatch.setenv("ANTHROPIC_API_KEY" if name == "claude" else "OPENAI_API_KEY", KEY)
+    return Client(name, agent(name))
+
+
+@pytest.fixture
+def provider(client: Client) -> Iterator[LoopbackServer]:
+    with client.serve() as server:
+        yield server
+
+
+class TestHarness(HarnessContract):
+    @pytest.fixture
+    def harness(self, client: Client, provider: LoopbackServer) -> Harness:
+        return client.harness(provider)
+
+
+class TestModel(ModelContract):
+    @pytest.fixture
+    def model(self, client: Client, provider: LoopbackServer) -> Model:
+        return client.model(provider)
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_an_edited_skill_changes_what_the_agent_does(
+    client: Client, provider: LoopbackServer, workspace: Path, mode: LoadingMode
+) -> None:
+    harness = client.harness(provider, mode)
+    written = []
+    for body in ("", RULE):
+        trajectory = harness.run(ask(body), str(workspace))
+        assert f"rows loaded: yes ({mode})" in trajectory.messages[1].text
+        assert trajectory.files_changed == ("output.csv",)
+        assert any("cat input.csv" in call.arguments for turn in trajectory.messages for call in turn.tool_calls)
+        written.append((workspace / "output.csv").read_text())
+    assert written == ["id,email\n1,ANN@Example.com\n", "id,email\n1,ann@example.com\n"]
+
+
+def test_codex_lists_a_skill_to_a_model_that_it_knows(
+    agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, workspace: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with fake_openai() as server:
+        harness = CodexHarness("gpt-6-astra", mode="discovery", program=agent("codex"), base_url=f"{server.url}/v1")
+        assert "rows loaded: yes (discovery)" in harness.run(ask(RULE), str(workspace)).messages[1].text
+
+
+def test_a_model_that_passes_the_skill_over_is_told_as_such(client: Client, workspace: Path) -> None:
+    with client.serve(client.say("No.")) as server:
+        trajectory = client.harness(server, "discovery").run(ask(RULE), str(workspace))
+    assert trajectory.status is Status.OK
+    assert "rows loaded: no (discovery)" in trajectory.messages[1].text
+
+
+def test_a_skill_that_codex_does_not_take_is_missing_data(
+    client: Client, provider: LoopbackServer, workspace: Path
+) -> None:
+    if client.is_claude:
+        pytest.skip("Claude Code takes a skill without description")
+    trajectory = client.harness(provider).run(ask(RULE, head="---\nname: rows\n---\n# Rows\n\n"), str(workspace))
+    assert trajectory.status is Status.INFRA_ERROR
+    assert "'rows': missing field `description`" in trajectory.reason
+
+
+def test_a_client_without_a_login_says_so(
+    client: Client, provider: LoopbackServer, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert client.harness(provider).run(ask(RULE), str(workspace)).reason.startswith("auth: ")
+
+
+def test_commands_of_the_model_see_no_credential(
+    client: Client, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
+    look = "env > seen.txt; echo seen"
+
+    def show(body: Body) -> Answer:
+        done = (workspace / "seen.txt").exists()
+        if client.is_claude:
+            return message(body, [{"type": "text", "text": "Done."} if done else use("Bash", {"command": look})])
+        return response(body, "Done." if done else "I look.", None if done else shell(body, look))
+
+    with client.serve(show) as server:
+        client.harness(server).run(ask(RULE), str(workspace))
+    seen = (workspace / "seen.txt").read_text()
+    assert "PATH=" in seen
+    assert "must-stay-here" not in seen
+    assert client.is_claude or KEY not in seen
+
+
+def test_a_refusal_is_what_the_target_did(client: Client, workspace: Path) -> None:
+    with client.serve(client.refuse()) as server:
+        assert client.harness(server).run(ask(RULE), str(workspace)).status is Status.REFUSAL
+
+
+def test_too_many_turns_or_tokens_are_a_limit_and_what_was_done_stays(
+    client: Client, provider: LoopbackServer, workspace: Path
+) -> None:
+    trajectory = client.harness(provider, limited=True).run(ask(RULE), str(workspace))
+    assert trajectory.status is Status.LIMIT
+    assert trajectory.files_changed == ("output.csv",)
+
+
+@pytest.mark.parametrize(
+    ("content", "stop", "status"), [("x", "max_tokens", Status.LIMIT), ("", "", Status.INFRA_ERROR)]
+)
+def test_an_answer_of_claude_code_that_was_cut_off_or_is_empty_is_told_as_such(
+    agent: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+    workspace: Path,
+    content: str,
+    stop: str,
+    status: Status,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with fake_anthropic(lambda body: message(body, [{"type": "text", "text": content}], stop)) as server:
+        harness = ClaudeCodeHarness(program=agent("claude"), base_url=server.url)
+        assert harness.run(ask(RULE), str(workspace)).status is status
+
+
+def test_a_long_prompt_reaches_the_model_whole(client: Client) -> None:
+    def count(body: Body) -> Answer:
+        asked = str(body["messages"] if client.is_claude else body["input"])
+        return client.say(str(asked.count("lorem")))(body)
+
+    with client.serve(count) as server:
+        assert client.model(server).reply("lorem " * 60_000).text == "60000"
