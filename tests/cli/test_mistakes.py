@@ -92,7 +92,6 @@ MISTAKES = (
     Mistake("optimize rows --max-rollouts 0", 2, CAPS, "leave it out for no cap"),
     Mistake("optimize rows --max-usd 0", 2, CAPS, "leave it out for no cap"),
     Mistake("optimize rows --set max_tokens=0", 2, "expected a number above 0, found '0'", "leave it out for no cap"),
-    Mistake("tune rows --max-rollouts 0", 2, CAPS, "leave it out for no cap"),
     Mistake("optimize rows --max-usd $5", 2, "'--max-usd': expected a number, found '$5'", "skillopt optimize -h"),
     Mistake("optimize rows --max-rollouts 10", 2, "expected max_rollouts of at least 26", "raise it"),
     Mistake("optimize rows --preset fast", 2, "preset: expected 'default' or 'paper', found 'fast'", "'default'"),
