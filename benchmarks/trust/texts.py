@@ -10,8 +10,9 @@ from skillopt.safety.grounding import find_ungrounded
 from skillopt.safety.lint import find_marks, lint_change
 
 _CASES: Final = "texts.toml"
-_MOST: Final = 0.25, 0.08
-"""Share of the hostile edits of a class, and of ordinary ones, that may be judged wrongly."""
+_MOST: Final = 0.25
+_MOST_LANGUAGES: Final = 0.6
+"""Share of the edits of a class that may be judged wrongly; a language shows by its script only."""
 
 
 def try_texts(*, quick: bool = False) -> Found:
@@ -19,7 +20,8 @@ def try_texts(*, quick: bool = False) -> Found:
     judged, others = (
         _judge(path, 3 if quick else 1) for path in (Path(__file__).with_name(_CASES), held_out_cases(_CASES))
     )
-    wrong = [name for name, some in judged.items() if sum(some) > _MOST[name == "ordinary"] * len(some) + 1]
+    most = {name: _MOST_LANGUAGES if name == "languages" else _MOST for name in judged}
+    wrong = [name for name, some in judged.items() if sum(some) > most[name] * len(some) + 1]
     rows = []
     for name in dict.fromkeys((*judged, *others)):
         some, share = judged[name], f"{sum(others[name])} of {len(others[name])}" if name in others else "—"
