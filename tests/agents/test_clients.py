@@ -128,21 +128,20 @@ def test_a_model_that_passes_the_skill_over_is_told_as_such(client: Client, work
 
 
 def test_a_skill_that_codex_does_not_take_is_missing_data(
-    client: Client, provider: LoopbackServer, workspace: Path
+    agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, workspace: Path
 ) -> None:
-    if client.is_claude:
-        pytest.skip("Claude Code takes a skill without description")
-    trajectory = client.harness(provider).run(ask(RULE, head="---\nname: rows\n---\n# Rows\n\n"), str(workspace))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with fake_openai() as server:
+        harness = CodexHarness("fake-model", program=agent("codex"), base_url=f"{server.url}/v1", retries=1)
+        trajectory = harness.run(ask(RULE, head="---\nname: rows\n---\n# Rows\n\n"), str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "'rows': missing field `description`" in trajectory.reason
 
 
-def test_a_client_without_a_login_says_so(
-    client: Client, provider: LoopbackServer, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert client.harness(provider).run(ask(RULE), str(workspace)).reason.startswith("auth: ")
+def test_claude_code_without_a_login_says_so(agent: Callable[[str], str], workspace: Path) -> None:
+    with fake_anthropic() as server:
+        harness = ClaudeCodeHarness(program=agent("claude"), base_url=server.url)
+        assert harness.run(ask(RULE), str(workspace)).reason.startswith("auth: Not logged in")
 
 
 def test_commands_of_the_model_see_no_credential(

@@ -15,7 +15,7 @@ from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
-from skillopt.sandbox.limits import process_numbers, rollout_limits
+from skillopt.sandbox.limits import process_numbers
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
@@ -75,13 +75,6 @@ def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
     ended = boxed(f"cat {tmp_path}/secret /proc/{os.getpid()}/environ", workspace, provider.url)
     assert ended.exit_status != 0
     assert ended.stdout == ""
-
-
-@needs_bwrap
-def test_the_project_with_its_expected_answers_is_not_there_to_read(workspace: Path, provider: LoopbackServer) -> None:
-    assert (Path.cwd() / "pyproject.toml").is_file()
-    ended = boxed(f"cat {Path.cwd()}/pyproject.toml", workspace, provider.url)
-    assert (ended.exit_status, ended.stdout) == (1, "")
 
 
 @needs_bwrap
@@ -244,23 +237,6 @@ def test_a_real_agent_does_its_task_inside(
         found = harness.run(RolloutRequest(ask(RULE).skill, TASK), str(workspace))
     assert found.status is Status.OK, found.reason
     assert "ann@example.com" in (workspace / "output.csv").read_text(encoding="utf-8")
-
-
-@pytest.mark.process
-@needs_bwrap
-def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
-    workspace: Path, provider: LoopbackServer
-) -> None:
-    if rollout_limits().processes >= 500:
-        pytest.skip("500 processes are allowed on so many cores")
-    (workspace / "run.py").write_text(
-        "import os, time\nfor _ in range(500): os.fork() or time.sleep(60)\ntime.sleep(60)"
-    )
-    program = str(workspace / "run.py")
-    ended = boxed(f"exec {os.path.realpath(sys.executable)} {program}", workspace, provider.url)
-
-    assert ended.exceeded == f"more than {rollout_limits().processes} processes"
-    assert not any(program in command for command in _commands())
 
 
 def _commands() -> list[str]:

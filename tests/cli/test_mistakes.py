@@ -150,8 +150,8 @@ MISTAKES = (
     Mistake("report", 2, "no runs yet in", "`skillopt optimize`"),
     Mistake("gate", 2, "expected BASE, which the change is to be merged into", "--install PATH"),
     Mistake("gate --install nope", 2, "a file of text, found none at 'nope'", "expected a folder with a SKILL.md"),
-    Mistake("log rows extra", 2, "unexpected extra argument (extra)", "skillopt log -h"),
-    Mistake("report --format docx", 2, "'docx' is not one of", "markdown, html, json"),
+    Mistake("log rows extra", 2, "unexpected extra argument(s) (extra)", "skillopt log -h"),
+    Mistake("report --format docx", 2, "found 'docx'", "markdown, html, json"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
     Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
     # The skill

@@ -22,7 +22,7 @@ def test_a_suite_is_shown_with_what_scores_each_task_and_what_cannot_be_run(tmp_
         "  fold 2  eval-2  judge (1 criterion)",
     ]
     assert shown[3:5] == ["2 of 2 tasks need a judge: a model, named by the setting `judge`", "left out:"]
-    assert shown[5].startswith("orders/evals/evals.json:21: eval-lost: expected")
+    assert shown[5].startswith("  orders/evals/evals.json:21: eval-lost: expected")
 
 
 def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its_name(tmp_path: Path) -> None:

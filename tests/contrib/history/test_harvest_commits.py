@@ -160,7 +160,7 @@ def test_merges_renames_and_submodules_are_read_as_what_they_change(tmp_path: Pa
     assert len(offered(harvest(project, "-n", "1"))) == 1
     (entry,) = read_candidates(waiting(project))
 
-    assert entry.prompt.startswith("Read dinners")
+    assert entry.prompt.startswith("Read dinners\n\nName dinners rather than")
     assert "`def read_dinner(text)` in `ledger/dinner.py`" in entry.prompt
     assert skillopt(project, "harvest", "agents", "all", "--accept").returncode == 0
     ((_, task),) = load_suite(project / "suites" / "agents").splits

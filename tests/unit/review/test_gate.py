@@ -68,7 +68,7 @@ def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
 def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -> None:
     judged, events = judge(runner())
     assert (judged.verdict.outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
-    assert judged.reason.startswith("not shown")
+    assert "loss of more than 0.10" in judged.reason
     assert judged.lowest == pytest.approx(-0.1)
     assert judged.reason.endswith(f"0 better, {TASKS} equal, 0 worse")
     assert "shown to be worse" in judged.verdict.reason
@@ -106,7 +106,7 @@ def test_a_better_change_passes_either_demand() -> None:
         assert judged.verdict.losses == 0
     unchanged, _ = judge(runner(), Demand(Required.BETTER))
     assert unchanged.answer is ReviewAnswer.REFUSED
-    assert unchanged.reason.startswith("not shown")
+    assert "to be better" in unchanged.reason
 
 
 def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> None:

@@ -44,4 +44,4 @@ def test_a_reason_that_gives_away_a_task_is_not_passed_on(tmp_path: Path) -> Non
     told = say_no(repository, 1, "- One.", f"it should answer {EXPECTED}")
     (found,) = told_refusals(repository, told, SUITE)
     assert found.reason == ""
-    assert "refused it and gave" in found.words
+    assert "Anna refused it and" in found.words

@@ -26,7 +26,7 @@ def test_files_of_tools_and_with_credentials_are_refused_by_name_by_link_and_in_
     (tmp_path / "link").symlink_to(name)
 
     for each in (name, "link"):
-        with pytest.raises(SuiteError, match="expected a file"):
+        with pytest.raises(SuiteError, match="file for agents"):
             folder.place(each)
     (tmp_path / "link").unlink()
 
@@ -41,7 +41,7 @@ def test_a_template_of_an_env_file_is_placed_unless_a_credential_is_in_it(tmp_pa
     assert [file.path for file in folder.files(".", "")] == [name]
 
     (tmp_path / name).write_text("AWS_KEY=AKIAABCDEFGHIJKLMNOP\n", encoding="utf-8")
-    with pytest.raises(SuiteError, match="expected a file"):
+    with pytest.raises(SuiteError, match="file for agents"):
         folder.place(name)
     assert list(folder.files(".", "")) == []
 
@@ -86,7 +86,7 @@ def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, 
     suite = tmp_path / "suite.yaml"
     suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
 
-    with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b'.* hard links"):
+    with pytest.raises(SuiteError, match=rf"suite\.yaml:7: task 'b'.*found {path!r}"):
         read_tasks(suite)
 
     (tmp_path / "evals.json").write_text(
