@@ -74,7 +74,7 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(folder: Path)
         (["optimize", "rowz"], 2, "did you mean 'rows'?"),
         (["optimize", "rows", "--set", "sede=1"], 2, "did you mean 'seed'?"),
         (["optimize", "rows", "--set", "seed"], 2, "expected KEY=VALUE"),
-        (["optimize", "rows", "--max-rollouts", "5"], 2, "max_rollouts of at least 26"),
+        (["optimize", "rows", "--max-rollouts", "5"], 2, "raise it to 190"),
         (["optimize", "rows", "--max-rollouts", "0"], 2, "above 0, found 0; leave it out for no cap"),
         (["evaluate", "rows", "--max-usd", "0"], 2, "above 0, found 0.0; leave it out for no cap"),
         (["nightly", "--max-usd", "0"], 2, "above 0, found 0; leave it out for no cap"),
