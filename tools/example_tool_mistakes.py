@@ -10,7 +10,7 @@ import anyio
 from mcp import Client
 from mcp_types import TextContent
 
-from skillopt.runs.job_report import jobs
+from skillopt.storage.jobs import list_jobs
 from skillopt_mcp.pages import table
 from skillopt_mcp.server import make_server
 from tests.fakes.projects import make_project
@@ -78,7 +78,7 @@ def make_tool_mistakes(folder: Path) -> dict[str, str]:
     """Make every call in a project, and give the page by its name."""
     make_project(folder)
     answers = anyio.run(_answers, folder)
-    if jobs(folder=folder):
+    if list_jobs(folder):
         raise ValueError("expected that no call starts a job, found one")
     rows = [
         (one.mistake, f"`{one.tool}` `{_shown(one.arguments)}`", answer.replace(str(folder), "PROJECT"))

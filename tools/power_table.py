@@ -1,7 +1,7 @@
 """Power of the gate by simulation of its own tests: the table that `estimate` reads.
 
 `python -m tools.power_table` writes skillopt/runs/power.csv: for pass/fail (1 part) and four criteria, rounds of
-both sides, and tasks, the smallest true gain that half of the runs show, and how often some gains are shown.
+both sides, and tasks, the smallest true gain that half of the runs show.
 Assumed: half of what is scored is right at the start, a tenth of the outcomes change by chance, nothing is broken,
 confidence 0.9.
 """
@@ -25,13 +25,9 @@ from skillopt.rollouts import Score
 from skillopt.settings import Metric, Settings
 
 TABLE: Final = Path(__file__).resolve().parents[1] / "skillopt" / "runs" / "power.csv"
-COLUMNS: Final = (
-    *("parts", "rounds", "tasks", "least_here", "least_proven"),
-    *("here_10", "here_20", "here_30", "proven_10", "proven_20", "proven_30"),
-)
+COLUMNS: Final = ("parts", "rounds", "tasks", "least_here", "least_proven")
 _TASKS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30, 40, 60, 100)
 _GAINS: Final = (5, 10, 15, 20, 25, 30, 40, 50, 70, 100)
-_STATED: Final = (10, 20, 30)
 _RUNS: Final = 150
 _PATTERNS: Final = 300
 _PROVING_ROUNDS: Final = 3
@@ -109,9 +105,7 @@ def make_row(parts: int, rounds: int, tasks: int) -> list[int | str]:
         at = bisect_left(_GAINS, x=True, key=lambda gain: of(power(gain)) >= 0.5)  # noqa: PLR2004 - half of the runs
         return _GAINS[at] if at < len(_GAINS) else ""
 
-    here = [round(100 * power(gain).here) for gain in _STATED]
-    proven = [round(100 * power(gain).proven) for gain in _STATED]
-    return [parts, rounds, tasks, least(lambda one: one.here), least(lambda one: one.proven), *here, *proven]
+    return [parts, rounds, tasks, least(lambda one: one.here), least(lambda one: one.proven)]
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from benchmarks.trust.forked import Command, Ended, Kill, Pipes, start_forked
 from benchmarks.trust.places import Place
 from benchmarks.trust.projects import SOURCES
 from skillopt.commands.job_process import main as job_process
-from skillopt.forecast.job_plan import start_training
 from skillopt.project import Selection
+from skillopt.runs.jobs import start_training
 from skillopt.storage import jobs
 from skillopt.storage.jobs import Job, JobState, list_jobs
 from skillopt_mcp.__main__ import main as serve

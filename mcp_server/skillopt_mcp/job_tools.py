@@ -13,9 +13,10 @@ import anyio
 from anyio import to_thread
 from pydantic import Field
 
-from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_training
-from skillopt.runs.job_report import JobGlance, JobReport, cancel, glance, job, jobs, locate
+from skillopt.project import Project
+from skillopt.runs.jobs import JobReport, progress_line, report_job, start_evaluation, start_training
 from skillopt.runs.plan import Start
+from skillopt.storage.jobs import Job, JobState, cancel_job, find_job, list_jobs
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
@@ -73,7 +74,7 @@ class JobAnswer:
         """Write the answer; an answer that did not wait, and has something to say, has no report."""
         if self.head and not self.seconds:
             return self.head
-        return "\n\n".join(filter(None, (self.head, _report(job(self.job_id, folder=self.root)))))
+        return "\n\n".join(filter(None, (self.head, _report(report_job(self.root, find_job(self.root, self.job_id))))))
 
 
 def start_job_tool(
@@ -101,14 +102,14 @@ def start_job_tool(
     the job's id at once. Runs the target, which may cost money: agree on limits with the user first.
     """
     selection = selection_of(folder, name)
-    limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
+    limits = {"max_usd": max_usd, "max_rollouts": max_rollouts, "max_minutes": max_minutes}
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)
     else:
         begun = start_evaluation(
             selection, split=split, repeats=repeats, start=start, draft=of == "draft", limits=limits
         )
-    return started(folder, begun.id, name, wait_seconds)
+    return started(folder, begun, wait_seconds)
 
 
 def job_status_tool(
@@ -119,9 +120,10 @@ def job_status_tool(
     """Get a job's progress, verdicts, spending and next step: at once where there is news, else after wait_seconds.
     Without an id, list the newest jobs.
     """
+    root = Project.find(folder).root
     if job_id is not None:
-        return JobAnswer(locate(job_id, folder=folder)[0], job_id, wait_seconds)
-    rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder)]
+        return JobAnswer(root, find_job(root, job_id).id, wait_seconds)
+    rows = [(job.id, job.skill, job.command[0], job.state.value, job.created_at) for job in list_jobs(root)]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
 
@@ -129,19 +131,20 @@ def cancel_job_tool(folder: Path, job_id: _JobName) -> str:
     """End a job. The first time it waits for the calls under way, which are paid for; a second time it drops them.
     What was answered is kept, and starting the same again continues.
     """
-    return _report(cancel(job_id, folder=folder))
+    root = Project.find(folder).root
+    return _report(report_job(root, cancel_job(root, job_id)))
 
 
-def started(folder: Path, job_id: str, skill: str, wait_seconds: int) -> JobAnswer:
-    """Say that a job runs and how to wait for it."""
-    root, plan = locate(job_id, folder=folder)
-    head = f"Job `{job_id}` runs for {skill}, in a process of its own that goes on when this client ends."
+def started(folder: Path, job: Job, wait_seconds: int) -> JobAnswer:
+    """Say that a job runs, what it takes, and how to wait for it."""
+    head = f"Job `{job.id}` runs for {job.skill}, in a process of its own that goes on when this client ends."
     step = (
         ""
         if wait_seconds
         else f"Call job_status with it and wait_seconds={MOST_WAITED}: it answers when there is news."
     )
-    return JobAnswer(root, job_id, wait_seconds, "\n\n".join(filter(None, (head, *plan, step))))
+    text = "\n\n".join(filter(None, (head, *job.words, step)))
+    return JobAnswer(Project.find(folder).root, job.id, wait_seconds, text)
 
 
 def _report(found: JobReport) -> str:
@@ -152,7 +155,7 @@ def _report(found: JobReport) -> str:
         f"- {role}: {use.calls} calls, {use.tokens} tokens, {'price unknown' if use.usd is None else f'${use.usd:.4f}'}"
         for role, use in found.spent.items()
     ]
-    parts += [found.line] if found.line else []
+    parts += filter(None, [progress_line(one)])
     if found.run is not None and found.run.headline is not None:
         parts.append(f"Newest version against the text before: {found.run.headline.words}.")
     parts.append("\n".join(["Spent so far:", *(spent or ["- nothing" if one.ended_at else "- nothing yet"])]))
@@ -175,24 +178,24 @@ async def answer_with_news(answer: JobAnswer, tell: _Tell, known: dict[str, int]
     """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer."""
     with anyio.move_on_after(answer.seconds):
         await _wait(answer, tell, known.get(answer.job_id, 0))
-    known[answer.job_id] = (await _look(answer)).news
+    known[answer.job_id] = (await _look(answer)).noted.news
     return await to_thread.run_sync(answer.text)
 
 
-async def _look(answer: JobAnswer) -> JobGlance:
-    return await to_thread.run_sync(partial(glance, answer.job_id, folder=answer.root))
+async def _look(answer: JobAnswer) -> Job:
+    return await to_thread.run_sync(partial(find_job, answer.root, answer.job_id))
 
 
 async def _wait(answer: JobAnswer, tell: _Tell, known: int) -> None:
     seen = await _look(answer)
     told = ""
-    while seen.running and seen.news == known:
-        if seen.line != told:
-            told = seen.line
-            await tell(seen.done, seen.total or None, told)
+    while seen.state is JobState.RUNNING and seen.noted.news == known:
+        if (line := progress_line(seen)) != told:
+            told = line
+            await tell(seen.noted.done, seen.noted.total or None, told)
         await anyio.sleep(_EVERY)
         seen = await _look(answer)
     with anyio.move_on_after(_SETTLING):
-        while seen.running:
+        while seen.state is JobState.RUNNING:
             await anyio.sleep(_EVERY)
             seen = await _look(answer)

@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
-from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
+from skillopt.runs.forecast import estimate
 from skillopt.runs.history import ListedVersions, acts_of, list_versions, shown_of
 from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of, unknown_skill
@@ -116,17 +116,12 @@ def _prospects(selection: Selection) -> list[str]:
         found = estimate(selection)
     except UsageError as error:
         return [f"- what can be shown: {error}"]
+    cap = found.cap.removeprefix("--").replace("-", "_")
     return [
         f"- what can be shown: {found.prospect.words}",
         f"- likely: {found.likely.words}",
-        f"- cap: {_cap_words(found)}",
+        f"- cap: {f'none is set; {cap} would do' if cap else 'set in skillopt.toml'}",
     ]
-
-
-def _cap_words(found: Estimated) -> str:
-    if not found.cap:
-        return "set in skillopt.toml"
-    return f"none is set; {found.cap.removeprefix('--').replace('-', '_')} would do"
 
 
 def _served_line(folder: Path, name: str) -> str:

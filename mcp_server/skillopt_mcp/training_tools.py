@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.forecast.job_plan import JobLimits, start_proposal
 from skillopt.runs import evidence as packet
+from skillopt.runs.jobs import start_proposal
 from skillopt.runs.proposal import EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt_mcp.job_tools import (
     UNTRUSTED,
@@ -114,8 +114,8 @@ def propose_edits_tool(
     refused = check(selection, offered, start=start)
     if refused:
         return _refusal(refused, len(edits))
-    limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
-    return started(folder, start_proposal(selection, offered, start=start, limits=limits).id, name, wait_seconds)
+    limits = {"max_usd": max_usd, "max_rollouts": max_rollouts, "max_minutes": max_minutes}
+    return started(folder, start_proposal(selection, offered, start=start, limits=limits), wait_seconds)
 
 
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:

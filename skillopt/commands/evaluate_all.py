@@ -5,12 +5,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.commands.spending import ask_to_pay
+from skillopt.commands.spending import ask_to_pay, payment_of
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.forecast.estimate import payment_of
 from skillopt.gate.comparison import Pairs, first_failure
 from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.skill_effect import SkillEffect, find_effect

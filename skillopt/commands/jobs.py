@@ -1,13 +1,15 @@
 """The command `jobs`: the jobs that agents started, one of them, or its end."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text, format_usage, job_line, show
-from skillopt.runs import job_report
-from skillopt.runs.job_report import JobReport
+from skillopt.project import Project
+from skillopt.runs.jobs import JobReport, progress_line, report_job
+from skillopt.storage.jobs import cancel_job, list_jobs, wait_for_job
 
 
 def jobs(
@@ -21,19 +23,20 @@ def jobs(
 
     The first --cancel waits for calls under way, which are paid for; a second one drops them.
     """
+    root = Project.find(Path.cwd()).root
     if job_id is None:
         if cancel or wait:
             raise typer.BadParameter("expected the id of a job with --cancel and --wait; `skillopt jobs` lists them")
-        found = job_report.jobs()
+        found = list_jobs(root)
         listed = "\n".join(map(job_line, found)) or "no jobs yet; agents start them through skillopt-mcp"
         typer.echo(as_json_text({"jobs": found}) if as_json else listed)
         return
-    report = job_report.cancel(job_id) if cancel else job_report.job(job_id, wait=wait)
-    show(report, _job_text, as_json=as_json)
+    found_job = cancel_job(root, job_id) if cancel else wait_for_job(root, job_id, wait)
+    show(report_job(root, found_job), _job_text, as_json=as_json)
 
 
 def _job_text(result: JobReport) -> str:
-    lines = [job_line(result.job), *([result.line] if result.line else []), *result.events]
+    lines = [job_line(result.job), *filter(None, [progress_line(result.job)]), *result.events]
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]

@@ -57,7 +57,7 @@ def optimize(
     money asks on a terminal; without a terminal a paid run needs a cap or --yes.
     """
     selection = options.select(skill)
-    ask_to_train(selection, start, yes=yes, quiet=quiet)
+    ask_to_train(selection, yes=yes, quiet=quiet)
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))

@@ -3,39 +3,35 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
 
 import typer
 
 from skillopt.errors import UsageError
-from skillopt.forecast.estimate import Estimated, Payment, estimate, payment_of, was_billed
-from skillopt.forecast.typical_costs import is_paid
+from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.project import Project, Selection
-from skillopt.runs.plan import Start, make_plan
-from skillopt.runs.recorded import Part, training_runs_of
+from skillopt.runs.forecast import Estimate, estimate, is_paid
+from skillopt.runs.plan import make_plan
+from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
-_FREE = frozenset({"demo"})
-_DECLINED: Final = 130
-"""As after Ctrl-C: the user ended it."""
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Whether a command is paid for, for the first time, and under a cap."""
+
+    paid: bool
+    first: bool
+    capped: bool
 
 
-def foresee_spending(selection: Selection, start: Start = "auto") -> tuple[Payment, Estimated] | None:
-    """Foresee what a training spends and how it is paid for; None for demos and for recorded runs that need no cap."""
-    plan = make_plan(selection)
-    settings = plan.target.settings
-    names = (settings.harness, settings.model, settings.judge or settings.model)
-    parts = list(zip(names, get_args(Part), plan.identities, strict=False))  # there may be no judge
-    if {name for name, _, _ in parts} | {settings.reviewer or "demo"} <= _FREE:
-        return None
-    billed = [part for part in parts if is_paid(part[0], settings)]
-    paid, capped = bool(billed) or is_paid(settings.reviewer or "demo", settings), settings.capped
-    asked = [(part, identity) for _, part, identity in billed or parts]
-    first = not _trained_before(selection.project().root, asked)
-    if not first and (capped or not paid):
-        return None
-    return Payment(paid, first, capped), estimate(selection, start=start)
+def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
+    """Return whether a command is paid for that uses some drivers."""
+    billed = False
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
+        billed = ledger.was_billed()
+    return Payment(is_paid(",".join(names), settings), not billed, settings.capped)
 
 
 def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
@@ -43,28 +39,32 @@ def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
     project = selection.project()
     target = project.target(selection)
     settings = target.settings
-    model = [settings.model] if drafts else []
     judged = drafts or any(task.verifier.judged for _, task in target.suite().splits)
-    judge = [settings.judge or settings.model] if judged else []
-    return payment_of(project.root, settings, (settings.harness, *model, *judge))
+    judge = settings.judge or settings.model if judged else ""
+    return payment_of(project.root, settings, (settings.harness, settings.model if drafts else "", judge))
 
 
 def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
     """Foresee whether a night is paid for."""
     project = Project.find(Path.cwd())
-    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    names = project.entries or [skill.name for skill in project.discover().with_tasks]
     settings = [project.target(Selection(name, flags)).settings for name in names]
-    paid = any(
-        is_paid(name, one) for one in settings for name in (one.harness, one.model, one.judge, one.reviewer) if name
-    )
-    return Payment(paid, not (paid and was_billed(project.root)), capped or all(one.capped for one in settings))
+    each = [payment_of(project.root, one, _drivers(one)) for one in settings]
+    paid, first = any(one.paid for one in each), all(one.first for one in each)
+    return Payment(paid, first, capped or all(one.capped for one in each))
 
 
-def _trained_before(root: Path, drivers: Sequence[tuple[Part, str]]) -> bool:
-    """Return whether trainings are recorded in which each of some drivers had its part."""
-    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
-        return all(training_runs_of(ledger, part, identity) for part, identity in drivers)
-    return False
+def _drivers(settings: Settings) -> tuple[str, ...]:
+    return settings.harness, settings.judge, settings.model, settings.reviewer
+
+
+def foresee_training(selection: Selection) -> tuple[Payment, Estimate]:
+    """Foresee what a training takes, and whether somebody is billed for calls of which none are recorded yet."""
+    settings = make_plan(selection).target.settings  # refuses what cannot be trained
+    found = estimate(selection)
+    roles = f"{settings.harness},{settings.judge}", f"{settings.model},{settings.reviewer}"
+    billed = [cost for names, cost in zip(roles, found.costs, strict=True) if is_paid(names, settings)]
+    return Payment(bool(billed), not all(cost.recorded for cost in billed or found.costs), settings.capped), found
 
 
 def can_ask() -> bool:
@@ -72,42 +72,31 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _confirm() -> None:
-    if not typer.confirm("go on?", err=True):
-        typer.echo("nothing was spent", err=True)
-        raise typer.Exit(_DECLINED)
-
-
-def ask_to_pay(payment: Payment, what: str, *, yes: bool) -> None:
+def ask_to_pay(payment: Payment, what: str, *, yes: bool, cap: str = "--max-rollouts") -> bool:
     """Ask on a terminal before money is spent for the first time; elsewhere a command that is paid for needs a cap."""
     if yes or not payment.paid:
-        return
-    if can_ask():
-        if payment.first:
-            typer.echo(f"this is paid for: {what}", err=True)
-            _confirm()
-    elif not payment.capped:
+        return False
+    if not can_ask():
+        if payment.capped:
+            return False
         message = f"expected a cap for a command that is paid for ({what}), found none, and no terminal to ask"
-        raise UsageError(f"{message}; add --max-usd or --max-rollouts, or --yes to spend without a cap")
+        raise UsageError(f"{message}; add {cap} or --max-usd, or --yes to spend without a cap")
+    if payment.first:
+        typer.echo(f"this is paid for: {what}", err=True)
+        if not typer.confirm("go on?", err=True):
+            typer.echo("nothing was spent", err=True)
+            raise typer.Exit(EXIT_INTERRUPTED)
+    return payment.first
 
 
-def ask_to_train(selection: Selection, start: Start, *, yes: bool, quiet: bool) -> None:
-    """Print what a training is likely to take, and ask before money is spent for the first time."""
-    spending = foresee_spending(selection, start)
-    if spending is None:
+def ask_to_train(selection: Selection, *, yes: bool, quiet: bool) -> None:
+    """Say what a training is likely to take where that is new, and ask before money is spent for the first time."""
+    settings = selection.project().target(selection).settings
+    if set(_drivers(settings)) <= {"", "demo"}:
         return
-    payment, estimated = spending
-    if estimated.missing:
-        raise UsageError(estimated.missing)
-    line = estimated.likely.words
-    asks, terminal = payment.paid and not yes, can_ask()
-    if asks and not terminal and not payment.capped:
-        raise UsageError(
-            f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
-            f"{line}; add {estimated.cap} or --max-usd, or --yes to spend without a cap"
-        )
-    asked = asks and terminal and payment.first
-    if asked or not quiet:
-        typer.echo(f"likely: {line}", err=True)
-    if asked:
-        _confirm()
+    payment, found = foresee_training(selection)
+    if found.missing:
+        raise UsageError(found.missing)
+    asked = ask_to_pay(payment, found.likely.words, yes=yes, cap=found.cap)
+    if not asked and not quiet and (payment.first or not payment.capped):
+        typer.echo(f"likely: {found.likely.words}", err=True)

@@ -11,8 +11,8 @@ from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text, format_usage, job_line
 from skillopt.errors import SkilloptError
 from skillopt.project import Project, Selection
-from skillopt.runs.job_report import RunStatus, run_status
 from skillopt.runs.plan import is_new_text
+from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs

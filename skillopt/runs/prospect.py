@@ -1,55 +1,171 @@
-"""What a run on a suite can show, by a table of the gate's power, and what earlier runs on its tasks mean for it."""
+"""What a run on a suite can show, by a table of the gate's power, how many rollouts it takes, and the cap to set."""
 
 import csv
 import json
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from math import inf
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Final, NamedTuple
 
-from skillopt.errors import SettingsError, UsageError
+from skillopt.errors import UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.recording import check_cap
+from skillopt.gate.here import whole_repeats
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import GateRule, Metric, Settings
-from skillopt.suites.planning import plan_splits
+from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.tasks import Split, Suite, Task
 
 _TABLE: Final = Path(__file__).with_name("power.csv")
 """Made by `python -m tools.power_table` from the gate's own tests, at confidence 0.9."""
 
-_STATED_GAINS: Final = (10, 20, 30)
 _MOST_ROUNDS: Final = 4
 _COUNTED_ONCE: Final = 5
 """Tasks from which even a target that always answers alike, so that each counts once, can be shown better here."""
 
-_MOST_TASKS: Final = 40
-"""How far is searched for a number of tasks that would do; half of them always would."""
-
 _PARTS: Final = {"json": 4, "table": 4}
 """Leaves or cells that count one by one in such results: there are more, but they fail together."""
+
+_GATED_TWICE: Final = 12
+"""Rollouts a `val` task from which a cap leaves the last gate all it can use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A median, and the range that holds eight of ten runs."""
+
+    low: float
+    median: float
+    high: float
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield low, median and high."""
+        return iter((self.low, self.median, self.high))
+
+    def times(self, factor: float, more: float = 0.0) -> "Range":
+        """Return each figure multiplied, and more added to it."""
+        return Range(*(figure * factor + more for figure in self))
+
+    def below(self, cap: float | None) -> "Range":
+        """Return each figure, or a cap where that is lower."""
+        return Range(*(min(figure, cap or math.inf) for figure in self))
+
+    def written(self, write: Callable[[float], str] = "{:,.0f}".format) -> str:
+        """Return the median and its range, once where all look the same."""
+        low, median, high = map(write, self)
+        return median if low == high else f"{median} ({low} to {high})"
+
+
+_RUNS: Final = {
+    Preset.DEFAULT: {
+        6: (Range(5.6, 10.7, 15.8), Range(2, 4, 7)),
+        12: (Range(5.9, 10.9, 15.8), Range(4, 6, 9)),
+        24: (Range(5.7, 10.2, 13.9), Range(6, 7, 13)),
+        48: (Range(2.7, 5.6, 10.5), Range(4, 9, 14)),
+    },
+    Preset.PAPER: {
+        6: (Range(4.5, 7.0, 8.0), Range(10, 12, 14)),
+        12: (Range(5.5, 7.5, 8.0), Range(12, 14, 14)),
+        24: (Range(7.4, 7.5, 8.0), Range(14, 16, 22)),
+        48: (Range(7.2, 7.7, 8.1), Range(23, 26, 30)),
+    },
+}
+"""Tasks → rollouts a task and optimizer calls of a run, as `python -m benchmarks.run_table` simulates it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a run can show; all figures are simulated."""
+    """What a run can show: the smallest true gains that half of the runs detect, simulated; None for none."""
 
     can_show: bool
-    least_proven: float | None
-    least_here: float | None
     words: str
+    least_proven: float | None = None
+    least_here: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GainChance:
-    """How often drafts with a true gain are shown to be better, simulated."""
+class _Power(NamedTuple):
+    """How many tasks judge a draft, whether their parts count one by one, and the smallest gains that are shown."""
 
-    gain: float
-    proven: float
-    here: float
+    tasks: int
+    partial: bool
+    proven: float | None
+    here: float | None
+
+
+@cache
+def _table(parts: str, rounds: str) -> tuple[dict[str, str], ...]:
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(row for row in csv.DictReader(file) if (row["parts"], row["rounds"]) == (parts, rounds))
+
+
+def _power(suite: Suite, settings: Settings) -> _Power:
+    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
+    left = math.inf if plan.learning is None else plan.gate + plan.learning // 2
+    judged = len(val) if left >= 2 * len(val) else int(left // 2)
+    rounds = min(_MOST_ROUNDS, left // (2 * max(1, judged)))
+    partial = _is_partial(val, settings)
+    rows = [row for row in _table("4" if partial else "1", f"{rounds:.0f}") if int(row["tasks"]) <= judged]
+    cells = [rows[-1][name] if rows else "" for name in ("least_proven", "least_here")]
+    return _Power(judged, partial, *(int(cell) / 100 if cell else None for cell in cells))
+
+
+def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
+    """Return what a run on a suite can show, with the kind of scores that its tasks have."""
+    settled = settle_folds(suite, settings)
+    left_out, val = f"{suite.left_out}; " if suite.left_out else "", len(settled.tasks(Split.VAL))
+    if not _can_show(suite, settings):
+        return Prospect(can_show=False, words=f"{left_out}{_obstacle(suite, settings)}")
+    if settings.gate is GateRule.STRICT:
+        words = f"{left_out}gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
+        return Prospect(can_show=True, words=words)
+    judged, partial, proven, here = _power(settled, settings)
+    share = f"{judged}{'' if val == judged else f' of {val}'}"
+    judges = f"{share} tasks, 2-fold cross-validation" if settled.folds else f"{share} val tasks"
+    unit = " points of score" if partial else " points"
+    gains = [f"+{100 * here:.0f}{unit} on these tasks"] if here and not (proven and proven <= here) else []
+    new = "no gain" if proven is None else f"+{100 * proven:.0f}{'' if gains else unit}"
+    last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if judged < _COUNTED_ONCE else ""
+    shown = ", ".join([*gains, f"{new} on new tasks{last}"])
+    words = f"{left_out}{judges}. Detectable with 50% power (simulated): {shown}"
+    return Prospect(can_show=True, words=words, least_proven=proven, least_here=here)
+
+
+def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
+    """Return what a run can show, and refuse one that can show nothing; missing access is named with it."""
+    prospect = what_it_can_show(suite, settings)
+    if not prospect.can_show:
+        trouble = missing_access(settings, suite, trains=True)
+        raise UsageError(f"{trouble}. Also: {prospect.words}" if trouble else prospect.words)
+    return prospect
+
+
+def _obstacle(suite: Suite, settings: Settings) -> str:
+    """Return why nothing can be shown, and what would do."""
+    free, count = settings.model_copy(update={"max_rollouts": None}), count_noun(len(suite.splits), "task")
+    if _can_show(suite, free):
+        step = f"raise it to {cap_to_set(suite, settings)}"
+        return f"{count} with max_rollouts {settings.max_rollouts} cannot detect any gain, however large; {step}"
+    partial = _is_partial([task for _, task in suite.splits], settings)
+    enough = next(row["tasks"] for row in _table("4" if partial else "1", str(_MOST_ROUNDS)) if row["least_here"])
+    problem = "detect any gain, however large" if _can_learn(suite) else "be split into training and validation"
+    return f"{count} cannot {problem}; write at least {enough} tasks, without splits of your own"
+
+
+def _can_learn(settled: Suite) -> bool:
+    return bool(settled.tasks(Split.VAL) and (settled.folds or settled.tasks(Split.TRAIN)))
+
+
+def _can_show(suite: Suite, settings: Settings) -> bool:
+    settled, cap = settle_folds(suite, settings), settings.max_rollouts
+    if not _can_learn(settled) or (cap is not None and cap < least_rollouts(suite, settings)):
+        return False
+    return settings.gate is GateRule.STRICT or _power(settled, settings).here is not None
+
+
+def _is_partial(tasks: Sequence[Task], settings: Settings) -> bool:
+    return settings.metric is not Metric.HARD and fmean(map(_parts_of, tasks)) > 1
 
 
 def _parts_of(task: Task) -> int:
@@ -59,137 +175,23 @@ def _parts_of(task: Task) -> int:
     return criteria + sum(_PARTS.get(spec.kind, 1) for spec in task.verifier.parts if spec.kind != "rubric")
 
 
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    """How many tasks judge a draft, in how many rounds of both sides, and whether their parts count one by one."""
-
-    tasks: int
-    rounds: int
-    partial: bool
-
-    def least(self, grade: str) -> float | None:
-        """Return the smallest true gain that half of the runs show with a grade; None for none."""
-        return int(found) / 100 if (found := self._cell(f"least_{grade}")) else None
-
-    def chance(self, grade: str, gain: int) -> float:
-        return int(self._cell(f"{grade}_{gain}") or 0) / 100
-
-    def _cell(self, column: str) -> str:
-        kind = ("4" if self.partial else "1", str(min(self.rounds, _MOST_ROUNDS)))
-        rows = [row for row in _power() if (row["parts"], row["rounds"]) == kind and int(row["tasks"]) <= self.tasks]
-        return rows[-1][column] if rows else ""
+def likely_calls(suite: Suite, settings: Settings) -> tuple[Range, Range]:
+    """Return the rollouts and the optimizer calls of a training, by simulated runs on about as many tasks."""
+    held_out, judged = len(suite.tasks(Split.TEST)), len(suite.tasks(Split.VAL))
+    tasks = len(suite.splits) - held_out
+    rows = _RUNS[settings.preset]
+    size = max((size for size in rows if size <= tasks), default=min(rows))
+    rollouts, calls = rows[size]
+    # The held-out test, and the tasks that each further harness measures the accepted text by, are run with both texts.
+    fixed = 2 * held_out + 2 * judged * whole_repeats(judged) * len(settings.targets[1:])
+    return rollouts.times(tasks, fixed), calls.times(max(1.0, tasks / size))
 
 
-@cache
-def _power() -> tuple[dict[str, str], ...]:
-    with _TABLE.open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
-
-
-def chances_of_gains(suite: Suite, settings: Settings) -> tuple[GainChance, ...]:
-    """Look up how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing."""
-    if settings.gate is GateRule.STRICT:
-        return ()
-    judging = _judging(settle_folds(suite, settings), settings)
-    grades = ("proven", "here")
-    return tuple(GainChance(gain / 100, *(judging.chance(one, gain) for one in grades)) for gain in _STATED_GAINS)
-
-
-def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
-    """Return what a run on a suite can show, with the kind of scores that its tasks have."""
-    found = _shown(suite, settings)
-    return replace(found, words=f"{suite.left_out}; {found.words}") if suite.left_out else found
-
-
-def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
-    """Return what a run can show, and refuse one that can show nothing; missing access is named with it."""
-    prospect = what_it_can_show(suite, settings)
-    try:
-        check_cap(suite, settings)
-    except SettingsError as error:
-        problem = str(error)
-    else:
-        problem = "" if prospect.can_show else prospect.words
-    if problem:
-        trouble = missing_access(settings, suite, trains=True)
-        raise UsageError(f"{trouble}. Also: {problem}" if trouble else problem)
-    return prospect
-
-
-def _shown(suite: Suite, settings: Settings) -> Prospect:
-    settled = settle_folds(suite, settings)
-    count, val = count_noun(len(suite.splits), "task"), len(settled.tasks(Split.VAL))
-    if not _can_learn(settled):
-        return _nothing(f"{count} cannot be split into training and validation", suite, settings)
-    if settings.gate is GateRule.STRICT:
-        words = f"gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
-        return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
-    judging = _judging(settled, settings)
-    proven, here = judging.least("proven"), judging.least("here")
-    if here is None:
-        cap = f" with max_rollouts {settings.max_rollouts}" if settings.max_rollouts else ""
-        return _nothing(f"{count}{cap} cannot detect any gain, however large (simulated)", suite, settings)
-    return Prospect(can_show=True, least_proven=proven, least_here=here, words=_words(settled, judging, proven, here))
-
-
-def _can_learn(settled: Suite) -> bool:
-    return bool(settled.tasks(Split.VAL)) and bool(settled.folds or settled.tasks(Split.TRAIN))
-
-
-def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
-    words = f"{problem}; {_what_would_do(suite, settings)}"
-    return Prospect(can_show=False, least_proven=None, least_here=None, words=words)
-
-
-def _judging(suite: Suite, settings: Settings) -> _Judging:
-    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
-    left = inf if plan.learning is None else plan.gate + plan.learning // 2
-    judged = len(val) if left >= 2 * len(val) else int(left // 2)
-    rounds = _MOST_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
-    partial = settings.metric is not Metric.HARD and fmean(map(_parts_of, val)) > 1
-    return _Judging(judged, rounds, partial)
-
-
-def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
-    val = len(suite.tasks(Split.VAL))
-    share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
-    judges = f"{share} tasks, 2-fold cross-validation" if suite.folds else f"{share} val tasks"
-    unit = "points of score" if judging.partial else "points"
-    gains = f"+{100 * here:.0f} {unit} on these tasks, "
-    if proven is not None and proven <= here:
-        gains, here = "", proven
-    new = "no gain on new tasks" if proven is None else f"+{100 * proven:.0f}{'' if gains else f' {unit}'} on new tasks"
-    alike = judging.tasks < _COUNTED_ONCE
-    last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if alike else ""
-    return f"{judges}. Detectable with 50% power (simulated): {gains}{new}{last}"
-
-
-def _what_would_do(suite: Suite, settings: Settings) -> str:
-    free = settings.model_copy(update={"max_rollouts": None})
-    if _can_show(suite, free):
-        return f"raise max_rollouts to {rollouts_needed(suite, settings)}"
-    like = suite.splits[0][1]
-    for count in range(2, _MOST_TASKS + 1):
-        tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]
-        enough = plan_splits(tasks).suite("more tasks", tasks)
-        if _can_show(enough, free):
-            break
-    words = f"write at least {count} tasks, without splits of your own"
-    if _can_show(enough, settings):
-        return words
-    return f"{words}, and raise max_rollouts to {rollouts_needed(enough, settings)}"
-
-
-def rollouts_needed(suite: Suite, settings: Settings) -> int:
-    """Return a cap on rollouts under which tasks can show something that can without one."""
-    cap = max(settings.max_rollouts or 0, least_rollouts(suite, settings))
-    if settings.gate is GateRule.STRICT:
-        return cap
+def cap_to_set(suite: Suite, settings: Settings) -> int:
+    """Return a cap that nine of ten runs stay below, and under which tasks show what they can show without one."""
+    val = len(settle_folds(suite, settings).tasks(Split.VAL))
+    least = max(likely_calls(suite, settings)[0].high, _GATED_TWICE * val, least_rollouts(suite, settings))
+    cap = 10 * math.ceil(least / 10)
     while not _can_show(suite, settings.model_copy(update={"max_rollouts": cap})):
-        cap += max(1, cap // 8)
+        cap += 10
     return cap
-
-
-def _can_show(suite: Suite, settings: Settings) -> bool:
-    settled = settle_folds(suite, settings)
-    return _can_learn(settled) and _judging(settled, settings).least("here") is not None

@@ -1,25 +1,36 @@
 """What recorded runs say: how tasks went under any text, what a judge made of them, and the error that gates spent."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.recording import recorded_events, scored_by
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
-from skillopt.loop.events import GateDecided, decode_event
+from skillopt.gate.grades import grade_words
+from skillopt.gate.headline import Headline
+from skillopt.loop.events import (
+    DraftGraded,
+    GateDecided,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+    decode_event,
+    newest_draft,
+)
+from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout, Stream
+from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite, Task
 from skillopt.versions.commit_message import Version
 
@@ -144,31 +155,6 @@ def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> C
     )
 
 
-Part = Literal["target", "optimizer", "judge"]
-"""What a driver does in a training, in the order in which a run's configuration lists them."""
-
-
-def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
-    """Return by task id how many recorded runs of a skill passed, of how many; tasks never run are left out."""
-    names = {task.id for _, task in suite.splits}
-    found: dict[str, tuple[int, int]] = {}
-    for row in ledger.results([skill_digest], identity):
-        if row.task in names:
-            passed, runs = found.get(row.task, (0, 0))
-            found[row.task] = (passed + row.passed, runs + 1)
-    return found
-
-
-def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecord]:
-    """List the training runs in which a driver had a part, newest first."""
-    place = 1 + get_args(Part).index(part)  # before the drivers come the settings
-    return [
-        run
-        for run in ledger.runs()
-        if run.kind == "training" and json.loads(run.config)[place : place + 1] == [identity]
-    ]
-
-
 _REPEATS = 16
 """Repeats of a task that are looked for; patch tests and gates have higher ones."""
 
@@ -252,3 +238,44 @@ def earlier_gates(ledger: Ledger, record: RunRecord) -> list[list[Verdict]]:
         for run in sorted(runs, key=lambda run: run.seed)
         if run.seed < record.seed
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is."""
+
+    run: str
+    skill: str
+    state: str
+    reason: str
+    started_at: str
+    step: int
+    versions: int
+    headline: Headline | None
+    spent: Mapping[str, Usage]
+    kind: str
+    draft: str = ""
+    declined: str = ""
+
+
+def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = "") -> RunStatus:
+    """Return how far a run is."""
+    events = recorded_events(ledger, record.id)
+    steps = [event.step for event in events if isinstance(event, StepStarted | TrainMeasured)]
+    gone = record.state == "running" and not is_locked(root, record.skill)
+    draft, passed = newest_draft(events), gained_by_draft(events)
+    grade = grade_words(draft.grading if isinstance(draft, DraftGraded) else None)
+    return RunStatus(
+        run=record.id,
+        skill=record.skill,
+        state="interrupted" if gone else record.state,
+        reason=record.reason,
+        started_at=record.started_at,
+        step=max(steps, default=0),
+        versions=sum(isinstance(event, VersionAccepted) for event in events),
+        headline=gained_by_run(events),
+        spent=ledger.spending(record.id),
+        kind=record.kind,
+        draft="" if draft is None else f"{passed.words}, {grade}" if passed else grade,
+        declined=declined,
+    )

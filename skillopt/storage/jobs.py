@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
@@ -65,45 +65,38 @@ class JobProgress:
     news: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class JobTerms:
-    """What is said when a job is started."""
-
-    limits: Mapping[str, float] = field(default_factory=dict)
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """What is recorded before the process starts."""
+    """What is recorded before the process starts: the command, limits in force, and what is said of the work."""
 
     skill: str
     command: tuple[str, ...]
-    folder: str
     created_at: str
     limits: Mapping[str, float] = field(default_factory=dict)
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(_Order):
     """A background job."""
 
     id: str
-    skill: str
-    command: tuple[str, ...]
-    created_at: str
     ended_at: str
     state: JobState
     exit_code: int | None
     output: str
     progress: str
-    terms: JobTerms = field(default_factory=JobTerms)
-    noted: JobProgress | None = None
+    noted: JobProgress
 
 
 def start_job(
-    root: Path, skill: str, command: Sequence[str], files: Sequence[tuple[str, str]] = (), terms: JobTerms | None = None
+    root: Path,
+    skill: str,
+    command: Sequence[str],
+    files: Sequence[tuple[str, str]] = (),
+    *,
+    limits: Mapping[str, float] = {},
+    words: tuple[str, ...] = (),
 ) -> Job:
     """Start a command in a process of its own."""
     folder = state_folder(root) / "jobs"
@@ -116,7 +109,8 @@ def start_job(
         for name, text in files:
             (own / name).write_text(text, encoding="utf-8")
         arguments = tuple(f"{own}{word[5:]}" if word.startswith("{job}/") else word for word in command)
-        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"), *_parts(terms))
+        created = now.isoformat(timespec="seconds")
+        order = _Order(skill=skill, command=arguments, created_at=created, limits=limits, words=words)
         _write(own / "order.json", json.dumps(asdict(order), ensure_ascii=False))
     try:
         start_detached([*_PROGRAM, str(own)], folder=root, output=own / "output", errors=own / "progress")
@@ -192,13 +186,9 @@ def finish_job(folder: Path, exit_code: int) -> None:
     _write(folder / "ended.json", json.dumps(ended))
 
 
-def _parts(terms: JobTerms | None) -> tuple[dict[str, float], tuple[str, ...]]:
-    return (dict(terms.limits), terms.words) if terms else ({}, ())
-
-
 def _order(folder: Path) -> _Order:
     # Another version of the program may have written more, or less.
-    order = _orders().validate_json((folder / "order.json").read_bytes())
+    order: _Order = _adapter(_Order).validate_json((folder / "order.json").read_bytes())
     if not order.command:
         raise ValueError(f"{folder}: expected a command, found none")
     if datetime.fromisoformat(order.created_at).tzinfo is None:
@@ -207,8 +197,8 @@ def _order(folder: Path) -> _Order:
 
 
 @cache
-def _orders() -> TypeAdapter[_Order]:
-    return TypeAdapter(_Order)
+def _adapter(kind: type[object]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _read(folder: Path) -> Job | None:
@@ -223,17 +213,14 @@ def _read(folder: Path) -> Job | None:
     code = ended.get("exit_code")
     state = _state(code, alive=alive, cancelled=(folder / "cancelled").exists())
     return Job(
-        folder.name,
-        order.skill,
-        order.command,
-        order.created_at,
-        str(ended.get("ended_at", "")),
-        state,
-        code if isinstance(code, int) else None,
-        _part(folder / "output"),
-        _part(folder / "progress", last=True),
-        JobTerms(order.limits, order.words),
-        read_progress(folder),
+        **asdict(order),
+        id=folder.name,
+        ended_at=str(ended.get("ended_at", "")),
+        state=state,
+        exit_code=code if isinstance(code, int) else None,
+        output=_part(folder / "output"),
+        progress=_part(folder / "progress", last=True),
+        noted=_noted(folder),
     )
 
 
@@ -300,14 +287,13 @@ def note_progress(progress: JobProgress) -> None:
         return
 
 
-def read_progress(folder: Path) -> JobProgress | None:
-    """Read how far a job is; None before its first note, or where another version of the program wrote it."""
+def _noted(folder: Path) -> JobProgress:
+    """Read how far a job is; nothing before its first note, or where another version of the program wrote it."""
     try:
-        loaded = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
-        roles = {str(role): Usage(**usage) for role, usage in loaded["roles"].items()}
-        return JobProgress(**{**loaded, "spent": Usage(**loaded["spent"]), "roles": roles})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
+        noted: JobProgress = _adapter(JobProgress).validate_json((folder / _PROGRESS).read_bytes())
+    except (OSError, ValueError):
+        return JobProgress()
+    return noted
 
 
 def start_detached(command: Sequence[str], *, folder: Path, output: Path, errors: Path) -> None:

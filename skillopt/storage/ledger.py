@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from statistics import fmean
+from typing import Any, Final, Literal, TypeVar
 
 from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
@@ -38,11 +39,14 @@ _NEWEST_RESULTS: Final = f"""{_FROM} key IN (
 """  # noqa: S608 - as above
 _CALL: Final = f"INSERT OR IGNORE INTO calls VALUES ({'?,' * 17}?)"  # noqa: S608 - as above
 _EVENTS: Final = "SELECT run, seq, kind, payload, at, digest FROM events WHERE run = ?"
-_COSTS: Final = """
-SELECT kind, identity, at, input_tokens + output_tokens + judge_tokens, usd + judge_usd FROM calls
-ORDER BY at DESC LIMIT ?
+_MEAN_COST: Final = """
+SELECT COUNT(*), AVG(tokens), CASE WHEN COUNT(usd) = COUNT(*) THEN AVG(usd) END FROM (
+    SELECT input_tokens + output_tokens + judge_tokens AS tokens, usd + judge_usd AS usd FROM calls
+    WHERE kind = ? AND identity = ? ORDER BY at DESC LIMIT ?)
 """
-_NEWEST: Final = 20_000
+_NEWEST: Final = 500
+"""Answers whose costs and times are read: what the others took says little of what one takes now."""
+
 _BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
 
 
@@ -108,17 +112,6 @@ class Counts:
 
     rollouts: int
     replies: int
-
-
-@dataclass(frozen=True, slots=True)
-class CostRow:
-    """What one recorded call took: its kind (`rollout` or `reply`), by whom, when it was recorded, tokens, dollars."""
-
-    kind: str
-    identity: str
-    at: str
-    tokens: int
-    usd: float | None
 
 
 def noun_of(role: str) -> str:
@@ -330,9 +323,16 @@ class Ledger:
                 add("judge", Usage(judge_calls, judge_tokens, 0, judge_usd))
         return {role: one for role, one in usage.items() if one.calls}
 
-    def costs(self) -> list[CostRow]:
-        """List what the newest 20,000 answers took, the judge's part included, in the order of recording."""
-        return [CostRow(*row) for row in reversed(self._read(_COSTS, [_NEWEST]))]
+    def mean_cost(self, kind: Literal["rollout", "reply"], identity: str) -> tuple[int, float, float | None]:
+        """Count the newest answers of a target or a model; return their mean tokens and dollars, its judge included."""
+        ((count, tokens, usd),) = self._read(_MEAN_COST, [kind, identity, _NEWEST])
+        return count, tokens or 0.0, usd
+
+    def mean_seconds(self, identity: str) -> float | None:
+        """Return the mean time of the newest rollouts of a target that were timed; None where none was."""
+        rollouts = self.rollouts([row.key for row in self.target_results(identity, _NEWEST)]).values()
+        timed = [rollout.seconds for rollout in rollouts if rollout.seconds is not None]
+        return fmean(timed) if timed else None
 
     def was_billed(self) -> bool:
         """Return whether any recorded rollout or reply cost dollars."""

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.spending import foresee_spending
-from skillopt.forecast.job_plan import JobLimits, start_evaluation
+from skillopt.commands.spending import foresee_training
 from skillopt.project import Selection
-from skillopt.runs.job_report import job
-from skillopt.runs.plan import begin_run, make_plan
+from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory
+from skillopt.runs.jobs import start_evaluation
+from skillopt.runs.plan import make_plan
+from skillopt.storage.jobs import wait_for_job
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -47,7 +48,7 @@ def runs(project: Path) -> int:
 def test_without_a_terminal_a_paid_run_without_a_cap_is_refused_with_the_option_that_would_do(project: Path) -> None:
     ended = skillopt(project, "optimize", "rows", *PAID)
     assert ended.returncode == 2
-    assert "expected a cap for a run that is paid for, found none" in ended.stderr
+    assert "expected a cap for a command that is paid for" in ended.stderr
     assert "add --max-rollouts " in ended.stderr
     assert not (project / ".skillopt" / "ledger.db").exists()
 
@@ -69,9 +70,9 @@ def test_with_a_cap_it_says_what_it_is_likely_to_take_and_begins_and_says_it_onc
 def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
     capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 17.0}, folder=project)
     for given, holds in ((500.0, 1.0), (0.25, 0.25), (None, 1.0)):
-        begun = start_evaluation(capped, limits=JobLimits(max_usd=given))
-        job(begun.id, wait=60, folder=project)
-        assert (begun.terms.limits["max_usd"], begun.terms.limits["max_minutes"]) == (holds, 17.0)
+        begun = start_evaluation(capped, limits={"max_usd": given})
+        wait_for_job(project, begun.id, 60)
+        assert (begun.limits["max_usd"], begun.limits["max_minutes"]) == (holds, 17.0)
 
 
 FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"
@@ -99,22 +100,25 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     for drivers in trained:
         record(project, dict(zip(("harness", "model"), drivers, strict=True)))
     selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
-    found = foresee_spending(selection)
-    assert found is not None
-    assert (found[0].paid, found[0].first) == (True, asks)
+    payment, _ = foresee_training(selection)
+    assert (payment.paid, payment.first) == (True, asks)
 
 
 def record(project: Path, flags: Mapping[str, object]) -> None:
-    """Record that a training began."""
+    """Record a rollout and a reply by some drivers."""
+    drivers = make_plan(Selection("rows", flags, folder=project)).drivers
+    done = Rollout("t", "", 0, Trajectory(), Status.OK, Score(1.0, passed=True))
     with closing(Ledger.open(project)) as ledger:
-        begin_run(make_plan(Selection("rows", flags, folder=project)), ledger, "auto")
+        ledger.store_rollouts("run", [(drivers.target_identity, done)], drivers.target_identity)
+        if drivers.model:
+            ledger.store_replies("run", [(drivers.model.identity, Reply("x"))], drivers.model.identity)
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n", 130), ("y", 3)])
 def test_a_terminal_is_asked_before_the_first_money_is_spent(project: Path, answer: str, code: int) -> None:
     ended, seen = at_a_terminal(project, answer, "optimize", "rows", *PAID, *QUICK, "--quiet")
     assert ended == code, seen
-    assert b"likely: about " in seen
+    assert b"this is paid for: about " in seen
     assert (b"nothing was spent" in seen) is (answer == "n")
     assert runs(project) == (answer == "y")
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.forecast.job_plan import start_evaluation
 from skillopt.project import Selection
-from skillopt.runs.job_report import JobReport, job
-from skillopt.storage.jobs import JobState, find_job
+from skillopt.runs.jobs import start_evaluation
+from skillopt.storage.jobs import Job, JobState, find_job, wait_for_job
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -53,16 +52,16 @@ def status(folder: Path) -> dict[str, Any]:
     return dict(json.loads(skillopt(folder, "status", "--json").stdout))
 
 
-def ended(folder: Path, name: str) -> JobReport:
-    report = job(name, wait=LONG, folder=folder)
-    assert report.job.state is not JobState.RUNNING
-    return report
+def ended(folder: Path, name: str) -> Job:
+    job = wait_for_job(folder, name, LONG)
+    assert job.state is not JobState.RUNNING
+    return job
 
 
 @pytest.mark.process
 def test_a_job_outlives_the_process_that_started_it(folder: Path, held: HeldProvider) -> None:
     program = (
-        "from pathlib import Path; from skillopt.forecast.job_plan import start_evaluation; "
+        "from pathlib import Path; from skillopt.runs.jobs import start_evaluation; "
         "from skillopt.project import Selection; "
         "flags = {'harness': 'chat/anthropic/fake', 'max_minutes': 60}; "
         "print(start_evaluation(Selection('rows', flags, folder=Path('.'))).id)"
@@ -70,7 +69,7 @@ def test_a_job_outlives_the_process_that_started_it(folder: Path, held: HeldProv
     begun = subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, capture_output=True, text=True)
     assert held.asked.acquire(timeout=60)
     held.may.set()
-    assert ended(folder, begun.stdout.strip()).job.state is JobState.DONE
+    assert ended(folder, begun.stdout.strip()).state is JobState.DONE
 
 
 @pytest.mark.process
@@ -79,19 +78,19 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(fold
     name = begin_held(folder, held)
     holder = folder / ".skillopt" / "jobs" / name / "pid"
     os.kill(int(holder.read_text()), signal.SIGKILL)
-    assert ended(folder, name).job.state is JobState.LOST
+    assert ended(folder, name).state is JobState.LOST
     held.may.set()
     kept = status(folder)["rollouts"]
     again = ended(folder, start_evaluation(selection(folder, harness="chat/anthropic/fake", max_minutes=60)).id)
-    assert again.job.state is JobState.DONE
+    assert again.state is JobState.DONE
     assert 0 < kept < TASKS
-    assert f"{TASKS - kept} new rollouts" in again.job.output
+    assert f"{TASKS - kept} new rollouts" in again.output
 
 
 @pytest.mark.parametrize("name", ["../../etc", "20260101-000000-beef/../x"])
 def test_an_unknown_job_is_refused_whatever_its_name(folder: Path, name: str) -> None:
     with pytest.raises(UsageError, match="expected the id of a job"):
-        job(name, folder=folder)
+        find_job(folder, name)
 
 
 @pytest.mark.process

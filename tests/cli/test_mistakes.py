@@ -93,7 +93,7 @@ MISTAKES = (
     Mistake("optimize rows --max-usd 0", 2, CAPS, "leave it out for no cap"),
     Mistake("optimize rows --set max_tokens=0", 2, "expected a number above 0, found '0'", "leave it out for no cap"),
     Mistake("optimize rows --max-usd $5", 2, "'--max-usd': expected a number, found '$5'", "skillopt optimize -h"),
-    Mistake("optimize rows --max-rollouts 10", 2, "expected max_rollouts of at least 26", "raise it"),
+    Mistake("optimize rows --max-rollouts 10", 2, "with max_rollouts 10 cannot detect any gain", "raise it to 190"),
     Mistake("optimize rows --preset fast", 2, "preset: expected 'default' or 'paper', found 'fast'", "'default'"),
     Mistake("optimize rows --set workers=abc", 2, "workers: expected a whole number, found 'abc'", "whole number"),
     Mistake("optimize rows --set workers=999", 2, "workers: expected a number of at most 256", "at most 256"),
@@ -102,7 +102,6 @@ MISTAKES = (
     Mistake("optimize rows --set workers", 2, "--set: expected KEY=VALUE, found 'workers'", "KEY=VALUE"),
     Mistake("evaluate rows --split dev", 2, "'dev' is not one of 'train', 'val', 'test'", "skillopt evaluate -h"),
     Mistake("evaluate rows --repeats 0", 2, "'--repeats': expected a number of at least 1", "skillopt evaluate -h"),
-    Mistake("estimate rows --pass-rate 2", 2, "'--pass-rate': expected a number of at most 1", "skillopt estimate -h"),
     # Models, keys and servers, which are told before a cap and before what the tasks can show
     Mistake(f"optimize rows {LOCAL} --max-rollouts 30", 2, "serves, found 'smal'", "did you mean 'small'?"),
     Mistake(f"optimize rows {LOCAL}", 2, "serves, found 'smal'", "did you mean 'small'?"),

@@ -45,7 +45,7 @@ def test_a_suite_of_one_task_is_refused_with_the_number_that_would_do(tmp_path: 
 @pytest.mark.parametrize("count", [2, 8])
 def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: int) -> None:
     project = with_suite(tmp_path, count, GREET)
-    said = skillopt(project, "estimate", "rows", "--pass-rate", "1")
+    said = skillopt(project, "estimate", "rows")
     found = re.search(r"cap: (--max-rollouts) (\d+)", said.stdout)
     assert found, said.stderr
     again = skillopt(project, "estimate", "rows", *found.groups())

@@ -107,9 +107,8 @@ def test_a_list_in_the_file_means_the_same_and_no_harness_stands_in_it_twice(pro
     assert skillopt(project, "gate", "HEAD~1", "--quiet").returncode == 0
 
 
-def test_estimate_counts_the_rollouts_of_each_further_harness_and_tasks_once(project: Path) -> None:
+def test_estimate_counts_the_rollouts_of_each_further_harness(project: Path) -> None:
     one, two = (as_json(project, "estimate", "rows", *names) for names in (BOTH[:2], BOTH))
     assert two["likely"]["rollouts"]["median"] == one["likely"]["rollouts"]["median"] + 48
-    assert two["tasks"] == one["tasks"]
     ended = skillopt(project, "optimize", "rows", *BOTH, "--harness", "demo")
     assert (ended.returncode, "expected different harnesses" in ended.stderr) == (2, True)

@@ -7,8 +7,7 @@ from mcp import Client
 
 from skillopt.errors import UsageError
 from skillopt.execution.installation import check_unchanged
-from skillopt.runs.job_report import job, jobs
-from skillopt.storage.jobs import list_jobs
+from skillopt.storage.jobs import list_jobs, wait_for_job
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import failed, say
@@ -28,19 +27,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def refused(project: Path, **arguments: object) -> str:
     async with Client(make_server(project)) as client:
         told = await failed(client, "start_job", name="rows", **arguments)
-    assert not jobs(folder=project)
+    assert not list_jobs(project)
     return told
 
 
 async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limits(project: Path) -> None:
     async with Client(make_server(project)) as client:
         told = await say(client, "start_job", name="rows", max_minutes=15)
-    begun = jobs(folder=project)[0]
-    job(begun.id, wait=120, folder=project)
+    begun = list_jobs(project)[0]
+    wait_for_job(project, begun.id, 120)
     assert "It measures the incumbent on 8 train tasks, 1 run of each: 8 rollouts, with harness `demo`." in told
     assert "Likely: about 8 rollouts, under 1 min, $0.00." in told
     assert "Limits in force: 15 minutes; no cap on dollars is set." in told
-    assert begun.terms.limits["max_minutes"] == 15.0
+    assert begun.limits["max_minutes"] == 15.0
 
 
 @pytest.mark.parametrize("work", ["evaluate", "optimize"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt.runs.job_report import job
+from skillopt.storage.jobs import wait_for_job
 from skillopt.storage.locks import writer_lock
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import failed, say
@@ -27,7 +27,7 @@ GOOD = {
 def ended(folder: Path, told: str) -> str:
     """Wait for the job that an answer names, and give its id."""
     name = re.findall(r"\d{8}-\d{6}-[0-9a-f]{4}", told)[0]
-    job(name, wait=120, folder=folder)
+    wait_for_job(folder, name, 120)
     return str(name)
 
 

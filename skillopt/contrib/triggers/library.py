@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from skillopt.commands.spending import Payment, payment_of
 from skillopt.contrib.triggers.description import with_description
 from skillopt.contrib.triggers.listing import CLIENTS, ListedSkill, Listing, ListingClient, list_skills
 from skillopt.contrib.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, has_requests, plan_triggers
@@ -12,7 +13,6 @@ from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import caps_of
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RunObserver
-from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.project import Project
 from skillopt.reports.blocks import Table, cited
 from skillopt.safety.plurals import count_noun

@@ -19,12 +19,11 @@ from skillopt.commands.options import (
 )
 from skillopt.commands.output import CACHED, SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
-from skillopt.commands.spending import ask_to_pay
+from skillopt.commands.spending import Payment, ask_to_pay, payment_of
 from skillopt.contrib.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
 from skillopt.contrib.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
 from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream

@@ -1,11 +1,7 @@
 """What the ledger tells of money: who spent it, and what a call costs in the mean."""
 
-from contextlib import closing
-from pathlib import Path
-
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.mean_costs import mean_cost
 
 
 def rollout(target: Usage, judge: Usage | None = None) -> Rollout:
@@ -25,14 +21,12 @@ def test_it_is_told_role_by_role_and_an_unknown_price_stays_unknown(ledger: Ledg
     assert ledger.spending("other") == {}
 
 
-def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> None:
-    times = iter(["10:00:00", "10:00:20", "10:00:30", "12:00:00", "12:00:40"])
-    with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:
-        for key in "ab":
-            opened.store_rollouts("run", [(key, rollout(Usage()))], "target")
-        opened.store_replies("run", [("c", Reply("x"))], "model")
-        for key in "de":
-            opened.store_rollouts("run", [(key, rollout(Usage()))], "target")
-        rows = opened.costs()
-    found = [mean_cost(rows, "rollout", "target"), mean_cost(rows, "reply", "model")]
-    assert [one and one.pace for one in found] == [30, 10]
+def test_the_mean_of_what_a_target_took_counts_its_judge_and_an_unknown_price_stays_unknown(ledger: Ledger) -> None:
+    done = [("a", rollout(Usage(2, 10, 5, 0.25), Usage(3, 100, 20, 0.5))), ("b", rollout(Usage(1, 5, 0, 0.25)))]
+    ledger.store_rollouts("run", done, "target")
+    ledger.store_replies(
+        "run", [("c", Reply("x", Usage(1, 7, 3, None))), ("d", Reply("y", Usage(1, 7, 5, 1.0)))], "model"
+    )
+    assert ledger.mean_cost("rollout", "target") == (2, 70.0, 0.5)
+    assert ledger.mean_cost("reply", "model") == (2, 11.0, None)
+    assert ledger.mean_cost("rollout", "model") == (0, 0.0, None)
