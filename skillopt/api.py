@@ -69,7 +69,7 @@ def optimize(
     """
     from skillopt.execution import calls  # noqa: PLC0415 - twice the time of `import skillopt`
 
-    chosen = calls.CallOptions(harness, model, judge, verifiers, settings, store, options)
+    chosen = calls.CallOptions(harness, model, judge, verifiers, settings=settings, store=store, named=options)
     return calls.train_skill(skill, suite, chosen, on_event)
 
 
@@ -108,7 +108,7 @@ def evaluate(
     """
     from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
-    chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
+    chosen = calls.CallOptions(harness, None, judge, verifiers, settings=settings, store=store, named=options)
     _, (measured,) = calls.measure_skills([("skill", skill)], suite, split, repeats, chosen)
     return measured
 
@@ -152,5 +152,5 @@ def compare(
     """
     from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
-    chosen = calls.CallOptions(harness, None, judge, verifiers, settings, store, options)
-    return calls.compare_skills(before, after, suite, split, repeats, chosen)
+    chosen = calls.CallOptions(harness, None, judge, verifiers, settings=settings, store=store, named=options)
+    return calls.compare_skills(before, after, suite, split, repeats=repeats, options=chosen)

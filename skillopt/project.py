@@ -181,7 +181,7 @@ class Project:
         found = selection.suite or (self.root / str(configured) if configured else own)
         path = Path(self.root, found) if found else None
         hide(folder)
-        return Target(name, folder, path, make_settings(*layers), _trained(name, entry), self.root)
+        return Target(name, folder, path, make_settings(*layers), trained=_trained(name, entry), root=self.root)
 
     def documents(self) -> dict[str, str]:
         """Give the name of every free document by its place in the repository."""

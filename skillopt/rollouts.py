@@ -230,9 +230,9 @@ class Trajectory:
             change(self.answer),
             tuple(map(change, self.files_changed)),
             self.status,
-            change(self.reason),
-            self.usage,
-            None if self.acts is None else self.acts.with_texts(change),
+            reason=change(self.reason),
+            usage=self.usage,
+            acts=None if self.acts is None else self.acts.with_texts(change),
         )
 
 

@@ -88,7 +88,13 @@ def scored(request: RolloutRequest, value: float | None, feedback: str = "") -> 
     if value is None:
         trajectory = Trajectory(status=Status.INFRA_ERROR, reason="scripted failure")
         return Rollout(
-            request.task.id, digest, request.repeat, trajectory, Status.INFRA_ERROR, None, "scripted failure"
+            request.task.id,
+            digest,
+            request.repeat,
+            trajectory,
+            status=Status.INFRA_ERROR,
+            score=None,
+            reason="scripted failure",
         )
     score = Score(value, passed=value == 1.0, feedback=feedback)
-    return Rollout(request.task.id, digest, request.repeat, Trajectory(), Status.OK, score)
+    return Rollout(request.task.id, digest, request.repeat, Trajectory(), status=Status.OK, score=score)

@@ -124,7 +124,9 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
         frontmatter, fields, problem = None, {}, "expected frontmatter that JSON can hold"
     served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
     about = (frontmatter.description if frontmatter else None) or ""
-    return ServedSkill(name, commit, bool(at), at, about, fields, tuple(served), problem)
+    return ServedSkill(
+        name, commit, bool(at), at, description=about, frontmatter=fields, files=tuple(served), problem=problem
+    )
 
 
 def _read_head(name: str, document: SkillDocument) -> tuple[Frontmatter | None, str]:

@@ -74,7 +74,9 @@ def _line(file: str, number: int, version: Version, text: str, needed: Mapping[s
     tasks, reason = (edit.tasks, edit.rationale) if edit else ((), "")
     by_training = bool(version.trailer("Skill"))
     run, needed_by = version.trailer("Skillopt-Run"), needed.get(wanted, ())
-    return _Line(file, number, text, version.sha, by_training, run, tasks, reason, needed_by)
+    return _Line(
+        file, number, text, version.sha, version=by_training, run=run, tasks=tasks, reason=reason, needed_by=needed_by
+    )
 
 
 def _tasks(line: _Line) -> str:

@@ -196,7 +196,7 @@ def _branches(root: Path) -> Iterator[_Removable]:
             note = f"accepted descriptions, {merged}"
         if name.startswith(DESCRIPTION_DRAFTS):
             note = "a draft of a description"
-        yield _Removable(_BRANCHES, shown, None, note, kept, tip)
+        yield _Removable(_BRANCHES, shown, None, note, kept=kept, tip=tip)
 
 
 def _why_kept(repository: Repository, name: str, tip: str) -> str:

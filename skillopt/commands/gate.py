@@ -179,7 +179,7 @@ def _install(path: Path, options: _Options) -> GateReport:
     if not skills:
         raise UsageError(f"expected a folder with a {SKILL_FILE}, or a file of text, found none at {str(path)!r}")
     rows = (_foreign(skill, place, allow, strict=options.strict) for place, skill in skills)
-    return GateReport("", str(path), "", "", Required.NOT_WORSE, options.strict, tuple(rows))
+    return GateReport("", str(path), "", "", required=Required.NOT_WORSE, strict=options.strict, changes=tuple(rows))
 
 
 def _foreign(skill: Skill, place: Path, allow: Collection[LintClass], *, strict: bool) -> GatedChange:
@@ -191,9 +191,18 @@ def _foreign(skill: Skill, place: Path, allow: Collection[LintClass], *, strict:
     reason = (
         f"refused: {', '.join(refusals)}" if refusals else f"{count_noun(len(files), 'file')} read, nothing was run"
     )
-    said = (Standing.REFUSED if refusals else Standing.PASSED, reason, findings)
-    row = GatedChange(skill.name, ChangeKind.ADDED, path, "", tuple(files), *said, first_path=path)
-    return replace(row, difference=difference_of_files({}, files))
+    return GatedChange(
+        skill.name,
+        ChangeKind.ADDED,
+        path,
+        "",
+        tuple(files),
+        standing=Standing.REFUSED if refusals else Standing.PASSED,
+        reason=reason,
+        findings=findings,
+        first_path=path,
+        difference=difference_of_files({}, files),
+    )
 
 
 def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> GateReport:
@@ -216,7 +225,9 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
         gated = _Gate(project, (old, new), options, observer)
         stack.callback(gated.close)
         changes = tuple(gated.change(one) for one in (*changed, *new.changed_documents(old)))
-    return GateReport(base, head, before, after, options.demand.required, options.strict, changes)
+    return GateReport(
+        base, head, before, after, required=options.demand.required, strict=options.strict, changes=changes
+    )
 
 
 class _Gate:
@@ -259,7 +270,9 @@ class _Gate:
         sides = ({file.path: file.content for file in side.shipped} if side else {} for side in (before, after))
         first = SkillPlace.parse(row.path).prefix + path
         row = replace(row, first_path=first, first_line=line, difference=difference_of_files(*sides))
-        work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
+        work = _Work(
+            row, before or Skill(row.skill, SkillDocument("")), after, target, suite=suite, base=self._base_suite(row)
+        )
         row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
         if refusals:
@@ -371,12 +384,24 @@ class _Gate:
         except InfrastructureError as error:
             return "", SuiteMeasurement(Standing.INVALID, str(error), tasks=tasks)
         page, worst = self._moved_tasks(target, suite, found)
-        counts = found.looks, found.rollouts, found.paid_rollouts
-        return "", SuiteMeasurement(found.standing, found.reason, found.judged, tasks, found.run, page, worst, *counts)
+        return "", SuiteMeasurement(
+            found.standing,
+            found.reason,
+            found.judged,
+            tasks,
+            found.run,
+            page=page,
+            worst=worst,
+            looks=found.looks,
+            rollouts=found.rollouts,
+            paid_rollouts=found.paid_rollouts,
+        )
 
     def _compared(self, work: _Work, target: Target, suite: Suite) -> ChangeMeasurement:
         drivers = load_drivers(target.settings, suite, self._project.root, Given(meter=self._meter), optimizer=False)
-        plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
+        plan = RunPlan(
+            target, suite, drivers, self._project.repository(), skill_path=work.row.path, proposer="a person"
+        )
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)
         change = ChangedTexts(work.before, work.after, self._old.commit)
@@ -391,7 +416,15 @@ class _Gate:
         page = f"{measured.run}.html" if folder else ""
         if folder is not None:
             count = len({rollout.task_id for rollout in measured.pairs.before})
-            shown = BeforeAfter(target.name, *labels, suite.name, measured.reason, count, changed, measured.run)
+            shown = BeforeAfter(
+                target.name,
+                *labels,
+                suite.name,
+                headline=measured.reason,
+                measured=count,
+                changed=changed,
+                run=measured.run,
+            )
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / page).write_text(before_after_page(shown), encoding="utf-8")
@@ -439,7 +472,9 @@ def _row(one: FolderChange) -> GatedChange:
     reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
     place = SkillPlace.parse(path)
     first = place.prefix + place.named[0]
-    return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
+    return GatedChange(
+        name, kind, path, one.before or "", files=one.files, standing=Standing.DELETED, reason=reason, first_path=first
+    )
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:

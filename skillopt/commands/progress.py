@@ -209,10 +209,10 @@ class ProgressObserver(RunObserver):
                 activity.kind,
                 activity.done,
                 activity.total,
-                activity.asked,
-                activity.spent,
-                activity.roles,
-                self._noted.news,
+                asked=activity.asked,
+                spent=activity.spent,
+                roles=activity.roles,
+                news=self._noted.news,
             )
         )
         text = f"{self._place}: {activity.kind}, {self._used()}"

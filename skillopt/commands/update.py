@@ -58,7 +58,7 @@ def update(
         if not reason:
             ask_to_pay(foresee_payment(selection, drafts=False), "the change gate", yes=yes)
             drivers = load_drivers(target.settings, suite, project.root, Given(), optimizer=False)
-            plan = RunPlan(target, suite, drivers, branch.repository, branch.path, "a person")
+            plan = RunPlan(target, suite, drivers, branch.repository, skill_path=branch.path, proposer="a person")
             with closing(Ledger.open(project.root)) as ledger:
                 found = measure_change(plan, ChangedTexts(old, merged, tip), Demand(), ledger, observer)
             standing, reason = found.standing, found.reason

@@ -151,8 +151,8 @@ def run_training(
             suite,
             recording.settings,
             runner,
-            released,
-            spent,
+            released=released,
+            spent=spent,
             raised=recording.raised,
             refused=refused,
             shell_problem=shell_problem,
@@ -164,11 +164,11 @@ def run_training(
         skill.with_document(SkillDocument(texts[-1])) if texts else skill,
         ended.reason,
         tuple(events),
-        ended.rollouts,
-        ended.calls,
-        runner.paid_rollouts,
-        runner.paid_calls,
-        recording.drivers.meter.by_role,
+        rollouts=ended.rollouts,
+        calls=ended.calls,
+        paid_rollouts=runner.paid_rollouts,
+        paid_calls=runner.paid_calls,
+        usage=recording.drivers.meter.by_role,
     )
 
 

@@ -162,17 +162,17 @@ def load_drivers(
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
-        harness,
-        metered("optimizer", given.model, settings.model) if optimizer else None,
-        judge,
-        meter,
-        "\n".join(filter(None, notices)),
-        given.verifiers,
-        retry,
-        settings.sandbox,
-        (harness.cluster,) if harness.cluster else (),
-        settings.workers,
-        metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
+        harness=harness,
+        model=metered("optimizer", given.model, settings.model) if optimizer else None,
+        judge=judge,
+        meter=meter,
+        notice="\n".join(filter(None, notices)),
+        verifiers=given.verifiers,
+        retry=retry,
+        sandbox=settings.sandbox,
+        clusters=(harness.cluster,) if harness.cluster else (),
+        workers=settings.workers,
+        reviewer=metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
     )
 
 

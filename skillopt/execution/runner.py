@@ -348,7 +348,14 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     status = Status.INFRA_ERROR if score is None else trajectory.status
     seconds = round(monotonic() - begun, 3)
     return Rollout(
-        request.task.id, request.digest, request.repeat, trajectory, status, score, trajectory.reason, seconds
+        request.task.id,
+        request.digest,
+        request.repeat,
+        trajectory,
+        status=status,
+        score=score,
+        reason=trajectory.reason,
+        seconds=seconds,
     )
 
 

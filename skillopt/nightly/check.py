@@ -75,11 +75,11 @@ def check_night(
         facts.public,
         facts.login,
         remote,
-        len(reviews),
-        tuple(one.url for group in groups for one in group if one.state == "open"),
-        tuple(group[0].url for group in groups if group[0].state == "closed"),
-        tuple(asked for one in reviews for asked in one.asked),
-        out,
+        skills=len(reviews),
+        open=tuple(one.url for group in groups for one in group if one.state == "open"),
+        closed=tuple(group[0].url for group in groups if group[0].state == "closed"),
+        asked=tuple(asked for one in reviews for asked in one.asked),
+        state=out,
     )
 
 

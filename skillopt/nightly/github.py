@@ -189,7 +189,9 @@ class GitHubForge:
     def _read_comment(self, one: IssueComment) -> Comment:
         author = _login_of(one.user)
         at = one.created_at.astimezone(UTC).isoformat()
-        return Comment(one.id, author, one.body or "", at, one.html_url, bool(author) and self._may_write(author))
+        return Comment(
+            one.id, author, one.body or "", at, url=one.html_url, may_write=bool(author) and self._may_write(author)
+        )
 
     def _may_write(self, author: str) -> bool:
         """Return whether somebody may push; how GitHub associates authors does not say that."""
@@ -237,8 +239,8 @@ def _read(found: Found) -> PullRequest:
         found.html_url,
         state,
         found.head.sha,
-        title,
-        found.body or "",
+        title=title,
+        body=found.body or "",
         draft=bool(found.draft) or marked,
         labels=tuple(label.name for label in found.labels),
         author=_login_of(found.user),

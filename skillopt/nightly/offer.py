@@ -45,7 +45,7 @@ class _Desk:
         if offer.tip:
             describes = expect_descriptions().is_described if offer.branch.startswith("skillopt-trigger/") else None
             path, known = target.place(remote.repository), self.tips.all if self.tips else ()
-            check_commits(remote.repository, offer.branch, offer.tip, path, known, describes)
+            check_commits(remote.repository, offer.branch, offer.tip, path, known=known, describes=describes)
         return push()
 
 

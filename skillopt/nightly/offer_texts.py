@@ -113,7 +113,9 @@ def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     view, page = _claim(sources, place, offered, views)
     edits = tuple((one.key, one.edit) for one in line.edits if not (one.dropped or one.replaced))
     notes = _brought_back(place, view.before, view.after)
-    return WrittenOffer(view, offer_title(view), offer_body(view), offer_mark(view), page, edits, notes)
+    return WrittenOffer(
+        view, offer_title(view), offer_body(view), offer_mark(view), page=page, edits=edits, notes=notes
+    )
 
 
 def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
@@ -151,9 +153,9 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         place.branch,
         place.into,
         place.base,
-        place.tip,
-        before,
-        after,
+        tip=place.tip,
+        before=before,
+        after=after,
         versions=tuple(map(_version, line.versions)),
         edits=tuple(edits),
         by_people=lines_by_people(before, after, line.explained),
@@ -189,9 +191,9 @@ def _version(version: Version) -> OfferedVersion:
         version.subject,
         read_headline(dict(version.trailers)),
         read_grading(version.trailers),
-        _number(cost) if cost else None,
-        int(_number(rollouts) or 0),
-        version.trailer("Skillopt-Run"),
+        usd=_number(cost) if cost else None,
+        rollouts=int(_number(rollouts) or 0),
+        run=version.trailer("Skillopt-Run"),
     )
 
 
@@ -228,19 +230,19 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> Of
     view = views.get(version.trailer("Skillopt-Run"))
     known = next((one for one in view.edits if one.id == edit.id), None) if view else None
     return OfferedEdit(
-        named.number,
-        named.key,
-        edit.op.value,
-        edit.section,
-        edit.anchor,
-        edit.content,
-        named.dropped or named.replaced,
-        edit.rationale,
-        edit.tasks,
-        _fixed(view, edit) if view and known else (),
-        _broke(view, edit) if view and known else (),
-        known.ablation if known else None,
-        refused,
+        number=named.number,
+        key=named.key,
+        op=edit.op.value,
+        section=edit.section,
+        before=edit.anchor,
+        after=edit.content,
+        undone=named.dropped or named.replaced,
+        rationale=edit.rationale,
+        tasks=edit.tasks,
+        fixed=_fixed(view, edit) if view and known else (),
+        broke=_broke(view, edit) if view and known else (),
+        ablation=known.ablation if known else None,
+        refused=refused,
     )
 
 
@@ -289,7 +291,15 @@ def _claim(
     changed = find_differing_tasks(tasks, done.pairs, settings.metric)
     name = sources.target.suite_path.name if sources.target.suite_path else ""
     measured = len({one.task_id for one in done.pairs.before})
-    compared = BeforeAfter(view.skill, view.into, view.branch, name, f"{headline.words}; {shown}.", measured, changed)
+    compared = BeforeAfter(
+        view.skill,
+        view.into,
+        view.branch,
+        name,
+        headline=f"{headline.words}; {shown}.",
+        measured=measured,
+        changed=changed,
+    )
     view = replace(view, claim=found, grade=grade, grading=grading, proof=proof)
     return view, before_after_page(compared)
 
@@ -348,7 +358,7 @@ def _drafted(run: RunView) -> OfferClaim | None:
 def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
     target, root = sources.target, sources.project.root
     drivers = load_drivers(target.settings, suite, root, Given(allowance=sources.allowance), optimizer=False)
-    plan = RunPlan(target, suite, drivers, place.repository, place.path, "a person")
+    plan = RunPlan(target, suite, drivers, place.repository, skill_path=place.path, proposer="a person")
     change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
     if change.before.digest == change.after.digest:
         raise UsageError(f"the text is the same as on {place.into}")

@@ -187,7 +187,7 @@ def _written(
     opened = open_request(requests)
     repository, into, target = night.repository, night.default_branch, state.target
     path, base = target.place(repository), into.commit or repository.head() or ""
-    place = OfferPlace(repository, target.name, path, made.branch, made.tip, into.name, base)
+    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.name, base=base)
     texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"
     made = made.model_copy(update={"opened": opened.number if opened else 0})
@@ -200,7 +200,10 @@ def _written(
     if made.unfit_reason or made.moot_reason or not made.tip:
         return made
     written = write_offer(
-        ClaimSources(night.project, target, night.ledger, night.observer, meter, state.due_facts.target), place
+        ClaimSources(
+            night.project, target, night.ledger, night.observer, allowance=meter, identity=state.due_facts.target
+        ),
+        place,
     )
     if unrecorded and opened is None and written.view.claim is None:
         reason = f"{_NO_RECORD}, and it could not be measured: {written.view.unmeasured}"

@@ -161,9 +161,9 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         identify_target(target.settings, suite, project.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
-        (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
-        trained_on,
-        trained_with,
+        days=(now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
+        trained_on=trained_on,
+        trained_with=trained_with,
         changed=diverged and (_begun(finished) != here or not repository.tree(tip, SkillPlace.parse(path).prefix)),
     )
     begun = _begun(unfinished)
@@ -174,7 +174,17 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     place = StartPlace(repository, target.name, path, tip, default_branch.commit)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
     on_default_branch = bool(tip) and there == (texts[0] if texts else "")
-    return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
+    return SkillState(
+        target,
+        tip,
+        versions,
+        on_default_branch,
+        diverged=diverged,
+        start=start,
+        unfinished=unfinished,
+        due_facts=due_facts,
+        conflicts=conflicts,
+    )
 
 
 def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> tuple[str, str, str]:

@@ -78,16 +78,16 @@ def train_night(
         add_refusals(project.repository(), name, lines)
     with closing(Ledger.open(project.root)) as ledger:
         night = Night(
-            project,
-            remote,
-            review.tips if remote else None,
-            default_branch,
-            review,
-            ledger,
-            RemainingBudget(budget),
-            observer,
-            flags,
-            out / REPORT,
+            project=project,
+            remote=remote,
+            tips=review.tips if remote else None,
+            default_branch=default_branch,
+            review=review,
+            ledger=ledger,
+            remaining=RemainingBudget(budget),
+            observer=observer,
+            flags=flags,
+            report=out / REPORT,
         )
         rows: list[SkillNight] = []
         try:

@@ -151,7 +151,9 @@ def _changed(
     _, _, before, after = pairs[gains.index(min(gains) if lost else max(gains))]
     scores = fmean(before.value for before, *_ in pairs), fmean(after.value for _, after, *_ in pairs)
     parting = find_parting(before.trajectory, after.trajectory)
-    return gain, DifferingTask(task, change, before, after, len(pairs), passes, scores, parting)
+    return gain, DifferingTask(
+        task, change, before, after, repeats=len(pairs), passes=passes, scores=scores, parting=parting
+    )
 
 
 def _tool_uses(trajectory: Trajectory) -> list[str]:

@@ -100,10 +100,11 @@ def load_view(
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
     identity = scored_by(record)
     results = ledger.results(digests_of(start, events), identity)
-    view = build_view(head, RunRecords(start, events, results, splits, *_in_git(project, record), folds))
+    commits, draft = _in_git(project, record)
+    view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft, folds=folds))
     if tasks is None:
         return view
-    run = _run_rollouts(ledger, record, identity, tasks, start, [event for _, event in events])
+    run = _run_rollouts(ledger, record, identity, tasks, start=start, events=[event for _, event in events])
     found, texts = find_suspicions(run), [view.draft.text] if view.draft else [one.text for one in view.versions[1:]]
     newest = _text_digest(start, texts[-1]) if texts else ""
     shown = {row.task for row in view.heat if all_splits or row.split in SEEN_SPLITS}
@@ -318,7 +319,7 @@ def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
             texts.append(event.text)
             ids = tuple(change.edit.id for change in event.changes)
             number, asked = len(gates) + 1, event.rollouts or 0
-            gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked))
+            gates.append(GateView(number, event.step, event.kind, event.verdict, at=at, edits=ids, rollouts=asked))
         elif isinstance(event, VersionAccepted) and gates:
             of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
             gates[of] = replace(gates[of], version=event.number, rollouts=event.rollouts)
@@ -340,7 +341,7 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
         if isinstance(event, VersionAccepted):
             commit = recorded.commits.get(event.number, "")
             digest, tokens = _text_digest(start, event.text), estimate_tokens(event.text)
-            made = VersionView(event.number, commit, digest, event.text, tokens, event.kind)
+            made = VersionView(event.number, commit, digest, event.text, tokens=tokens, kind=event.kind)
             made = _measured(made, event.verdict, 1)
             found.append(replace(made, expected=event.verdict.expected, grading=event.grading))
     return found
@@ -362,7 +363,16 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
     grading = found.grading if isinstance(found, DraftGraded) else None
     edits = tuple(change.edit.id for change in found.changes)
     branch = f"skillopt-draft/{head.skill}"
-    return DraftView(found.text, edits, grading, branch, commit, taken, gained_by_draft(events), tuple(marks))
+    return DraftView(
+        found.text,
+        edits,
+        grading,
+        branch,
+        commit=commit,
+        taken=taken,
+        headline=gained_by_draft(events),
+        marks=tuple(marks),
+    )
 
 
 def _heat(recorded: RunRecords, versions: Sequence[VersionView]) -> Iterator[HeatRow]:
@@ -450,8 +460,18 @@ class _EditFates:
         section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
         cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
-        tokens = estimate_tokens(after), estimate_tokens(before)
-        return EditView(edit.id, step, edit.op.value, section, before, after, edit.rationale, cited, *tokens)
+        return EditView(
+            edit.id,
+            step,
+            edit.op.value,
+            section,
+            before,
+            after=after,
+            rationale=edit.rationale,
+            tasks=cited,
+            tokens_added=estimate_tokens(after),
+            tokens_removed=estimate_tokens(before),
+        )
 
 
 def _taught(recorded: RunRecords) -> Collection[str] | None:

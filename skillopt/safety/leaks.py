@@ -143,7 +143,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         index_answers([task for _, task in suite.splits], [_TOLD[kind] for kind in classes]),
         classes,
         shown,
-        frozenset(chain.from_iterable(map(split_words, _numbered(suite)))),
+        ids=frozenset(chain.from_iterable(map(split_words, _numbered(suite)))),
     )
 
 

@@ -109,7 +109,9 @@ class Sandbox:
         """
         if not self.active:
             return tuple(argv)
-        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {}, start)
+        return _boxed(
+            argv, (home, workspace), _endpoints(urls, os.environ), shown, record=record, env=env or {}, start=start
+        )
 
     def wrap_check(
         self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = (), unlinked: Sequence[str] = ()

@@ -88,7 +88,7 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     shows = looks[0].words if looks else f"{judging} tasks are too few for a verdict: the result will be a draft"
     units = len(find_units(skill.document))
     rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
-    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, shows, rollouts)
+    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=rollouts)
 
 
 def shrink_skill(
@@ -113,20 +113,22 @@ def shrink_skill(
         events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, how))
     mark_reported(root, record.id)
     return Shrunk(
-        record.id,
-        name,
-        f"skillopt/{name}",
-        ended.reason,
-        run.commits[-1] if run.commits else "",
-        run.draft,
-        estimate_tokens(skill.text),
-        estimate_tokens(next((event.text for event in reversed(events) if isinstance(event, GateDecided)), skill.text)),
-        next(
+        run=record.id,
+        skill=name,
+        branch=f"skillopt/{name}",
+        reason=ended.reason,
+        version=run.commits[-1] if run.commits else "",
+        draft=run.draft,
+        tokens_before=estimate_tokens(skill.text),
+        tokens_after=estimate_tokens(
+            next((event.text for event in reversed(events) if isinstance(event, GateDecided)), skill.text)
+        ),
+        headline=next(
             (headline_of_verdict(event.verdict) for event in reversed(events) if isinstance(event, GateDecided)), None
         ),
-        tuple(event for event in events if isinstance(event, TextScreened)),
-        ended.rollouts,
-        ended.calls,
-        run.runner.paid_rollouts,
-        plan.drivers.meter.by_role,
+        units=tuple(event for event in events if isinstance(event, TextScreened)),
+        rollouts=ended.rollouts,
+        calls=ended.calls,
+        paid_rollouts=run.runner.paid_rollouts,
+        spent=plan.drivers.meter.by_role,
     )

@@ -300,7 +300,9 @@ class Shrinking:
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
         known = [one for one in gains if one is not None]
         changed = sum(abs(one) >= 0.5 for one in known)  # noqa: PLR2004 - half of its runs
-        found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(known), changed, "")
+        found = Grading(
+            grade, 1.0 - loss.p_value, loss.gain, low, high=high, tasks=len(known), changed=changed, reason=""
+        )
         found = replace(found, against=Against.LONGER)
         return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or WIDEST_MARGIN:.2f}")
 
@@ -311,7 +313,7 @@ class Shrinking:
             tasks = tuple(self.search.needed.get(unit, ()))
             kept = unit in unexercised or bool(tasks)
             reason = "a task fails or does worse without it" if tasks else UNEXERCISED if kept else _GONE
-            yield events.TextScreened(unit.line, unit.text, unit.tokens, kept, reason, tasks)
+            yield events.TextScreened(unit.line, unit.text, unit.tokens, kept, reason=reason, tasks=tasks)
 
     def _hand_over(
         self, short: Skill, changes: tuple[Change, ...], verdict: Verdict, grading: Grading
@@ -322,7 +324,9 @@ class Shrinking:
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
         yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
-            yield events.VersionAccepted(1, 1, 1, SHRINK, text, changes, verdict, asked, grading)
+            yield events.VersionAccepted(
+                1, 1, 1, SHRINK, text=text, changes=changes, verdict=verdict, rollouts=asked, grading=grading
+            )
         else:
             yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
@@ -363,7 +367,9 @@ def _rewrite_section(
         return
     if not content.strip() or estimate_tokens(content) >= estimate_tokens(one.text):
         return
-    edit = Edit(f"w{one.section.line}", Op.REWRITE, "", one.section.title, content, _REASON, one.tasks)
+    edit = Edit(
+        f"w{one.section.line}", Op.REWRITE, "", one.section.title, content=content, rationale=_REASON, tasks=one.tasks
+    )
     sound, refused = check_edits(short.document, [edit], settings.allow)
     if refused:
         yield events.EditRefused(1, edit, refused[0][1])
@@ -371,7 +377,9 @@ def _rewrite_section(
     candidate = short.with_document(apply_edits(short.document, [sound[0].edit]).document)
     for name in one.tasks:
         if (yield from fails_under(search, candidate, name)):
-            yield events.EditScreened(1, edit, len(one.tasks), 0, 0, False, f"task {name} fails with it")  # noqa: FBT003 - it is `kept`
+            yield events.EditScreened(
+                1, edit, len(one.tasks), 0, failed=0, kept=False, reason=f"task {name} fails with it"
+            )
             return
     taken.append(edit)
-    yield events.EditScreened(1, edit, len(one.tasks), 0, 0, True, "its tasks pass with fewer words")  # noqa: FBT003 - it is `kept`
+    yield events.EditScreened(1, edit, len(one.tasks), 0, failed=0, kept=True, reason="its tasks pass with fewer words")

@@ -65,7 +65,9 @@ def _units_of(document: SkillDocument, file: str) -> tuple[Unit, ...]:
             section = sections.around(span.start)
             end = span.start + len(text)
             title, at = (section.title, section.start) if section else ("", -1)
-            found.append(Unit(file, text, document.line_of(span.start), span.start, end, title, (file, at)))
+            found.append(
+                Unit(file, text, document.line_of(span.start), span.start, end=end, section=title, heading=(file, at))
+            )
     return tuple(found)
 
 
@@ -235,7 +237,7 @@ def _deletions_of(document: SkillDocument, gone: Collection[Unit], reasons: Mapp
             first = max(text.rfind("\n", 0, first - 1) + 1, document.body_start)
         content = text[first:start].strip("\r\n")
         op, anchor = (Op.REPLACE if content.strip() else Op.DELETE), text[first:end].strip("\r\n")
-        yield Edit("d", op, anchor, "", content if op is Op.REPLACE else "", said)
+        yield Edit("d", op, anchor, "", content=content if op is Op.REPLACE else "", rationale=said)
 
 
 def plain_words(text: str) -> frozenset[str]:

@@ -174,7 +174,7 @@ class SkillDocument:
         for title, level, first, after in reversed(list(self._headings())):
             start = self.body_line(first)
             end = min(*nearest[: level + 1], ends[bisect_right(ends, start)])
-            sections.append(Section(title, level, self.line_of(start), start, self.body_line(after), end))
+            sections.append(Section(title, level, self.line_of(start), start, body=self.body_line(after), end=end))
             nearest[level] = start
         return tuple(reversed(sections))
 

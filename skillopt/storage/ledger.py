@@ -383,7 +383,7 @@ def _values(record: RunRecord) -> tuple[Any, ...]:
 
 def _result(row: Sequence[Any]) -> ResultRow:
     key, _, _, task, skill, repeat, score, passed, *_ = row
-    return ResultRow(task, skill, repeat, score, bool(passed), key)
+    return ResultRow(task, skill, repeat, score, passed=bool(passed), key=key)
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:

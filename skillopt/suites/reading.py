@@ -142,5 +142,11 @@ class Collection:
     def reading(self, format_: str, name: str) -> Reading:
         """Return all that was collected."""
         return Reading(
-            format_, name, self.path, tuple(self.tasks), tuple(self.skipped), tuple(self.triggers), places=self._places
+            format_,
+            name,
+            self.path,
+            tuple(self.tasks),
+            skipped=tuple(self.skipped),
+            triggers=tuple(self.triggers),
+            places=self._places,
         )

@@ -170,7 +170,7 @@ def _compared(draft: TaskDraft, with_skill: Sequence[Rollout], without: Sequence
         result = TrialResult.EASY if passed[1] == runs else TrialResult.HELPED
     else:
         result = TrialResult.HARMED if passed[1] > passed[0] else TrialResult.FAILS
-    return Tried(draft, result, _line(detail), passed[0], passed[1], runs)
+    return Tried(draft, result, _line(detail), passed[0], passed_without=passed[1], runs=runs)
 
 
 def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest:

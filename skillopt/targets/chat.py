@@ -81,7 +81,7 @@ class ChatHarness:
         )
         said = answer or (f"Wrote {', '.join(changed)}." if changed else "")
         reason = "" if reply.status.value == "ok" else f"the model ended with {reply.status.value}"
-        return Trajectory(messages, said, changed, reply.status, reason, reply.usage)
+        return Trajectory(messages, said, changed, reply.status, reason=reason, usage=reply.usage)
 
 
 def _system_of(request: RolloutRequest) -> str:

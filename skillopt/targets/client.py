@@ -97,7 +97,9 @@ class Client(ABC):
             ending = failed_run(FailureKind.BAD_REQUEST, f"{self.client} did not take the skill {complaint}")
         messages = (Message("user", request.task.prompt), *notes, *stream.messages())
         usage = self.usage(stream.usage, stream.cached_tokens)
-        done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage, run.acts)
+        done = Trajectory(
+            messages, stream.answer, changed, ending.status, reason=ending.reason, usage=usage, acts=run.acts
+        )
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
 
     def _changed(

@@ -136,7 +136,13 @@ class AgentCommand:
             end_inheritors(home.path)
         interrupted = result.timed_out or monotonic() - begun >= seconds
         return ClientRun(
-            self.client, result.status, result.stderr, interrupted, seconds, result.exceeded, result.stdout
+            self.client,
+            result.status,
+            result.stderr,
+            interrupted,
+            seconds=seconds,
+            exceeded=result.exceeded,
+            stdout=result.stdout,
         )
 
 

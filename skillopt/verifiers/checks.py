@@ -104,8 +104,8 @@ def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
         tuple(map("".join, zip(*rows, strict=True))),
         parts[0].shown,
         max(one.need for one in parts),
-        "; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
-        min(1.0, sum(share for share, _ in judged)),
+        addressed="; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
+        share=min(1.0, sum(share for share, _ in judged)),
     )
 
 

@@ -68,7 +68,16 @@ def parse_commit(sha: str, content: str) -> Version:
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
     parent, merged, *_ = [*parents, "", ""]
-    return Version(sha, parent, single_line(subject), body, at, trailers, merged, author[1] if author else "")
+    return Version(
+        sha,
+        parent,
+        single_line(subject),
+        body,
+        at,
+        trailers=trailers,
+        merged=merged,
+        author=author[1] if author else "",
+    )
 
 
 ACCEPTED: Final = "Val-After"

@@ -325,7 +325,7 @@ class EditLine:
         named = [(key, edit, version) for version in self.versions for key, edit in offered_edits([version])]
         newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, key, edit, version, key in dropped, is_undone(edit, newest))
+            NumberedEdit(number, key, edit, version, dropped=key in dropped, replaced=is_undone(edit, newest))
             for number, (key, edit, version) in enumerate(named, 1)
         )
 

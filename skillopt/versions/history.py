@@ -77,7 +77,9 @@ def _change(text: str) -> MergedChange:
     before, side, *_ = (*parents.split(), "", "")
     names = people.split("\n")
     pairs = dict.fromkeys(zip(names[::2], names[1::2], strict=False))
-    return MergedChange(commit, before, side, at, tuple(pairs), message.strip(), tuple(_paths(rest)))
+    return MergedChange(
+        commit, before, side, at, people=tuple(pairs), message=message.strip(), paths=tuple(_paths(rest))
+    )
 
 
 def _paths(text: str) -> Iterator[ChangedPath]:

@@ -211,7 +211,7 @@ def _add(found: Collection, case: PluginCase, place: Path) -> None:
     timeout = case.execution.timeout_seconds or 600.0
     for each in unseen:
         found.skip(f"{name}, grader {each.name}", 1, _looks_at(each))
-    found.add(Task(name, prompt, verifier_of(checks), files, case.tags, timeout), 1)
+    found.add(Task(name, prompt, verifier_of(checks), files, tags=case.tags, timeout=timeout), 1)
 
 
 def _is_shown(grader: PluginGrader) -> bool:

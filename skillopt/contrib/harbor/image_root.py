@@ -91,7 +91,9 @@ class ImageRoot:
                 tools = provide_packages(self.environment.tools, self.environment.python)
                 shown += (tools, base_of(tools))
                 variables["TOOLS"] = f"{tools}/bin"
-            wrapped = box.wrap_root(argv, self.folder, self.environment.workdir, shown, binds, variables)
+            wrapped = box.wrap_root(
+                argv, self.folder, self.environment.workdir, shown, binds=binds, variables=variables
+            )
             limits = verifier_limits() if given else rollout_limits()
             return run_process(wrapped, self.folder, {"HOME": home.path}, seconds, limits=limits)
 

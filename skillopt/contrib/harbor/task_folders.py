@@ -108,7 +108,9 @@ def _task(place: Path, executor: ExecutorChoice) -> Task:
     files = () if environment.container else tuple(image.files.values())
     limit = entry.agent.timeout_sec
     prompt = folder.text("instruction.md")
-    return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, limit, environment=environment)
+    return Task(
+        name, prompt, verifier_of([check]), files, tags=entry.task.keywords, timeout=limit, environment=environment
+    )
 
 
 def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str, solved: bool) -> Environment:
@@ -131,7 +133,7 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, engine: str
     tools = test_tools(scripts)
     packages, lacking = (tuple(dict.fromkeys(names)) for names in (image.packages, image.missing))
     variables, setup = tuple(image.variables.items()), tuple(image.setup)
-    return Environment(image.workdir, variables, packages, tools, image.python, setup, lacking)
+    return Environment(image.workdir, variables, packages, tools, python=image.python, setup=setup, missing=lacking)
 
 
 def _reference(folder: Folder, name: str) -> list[File]:

@@ -185,10 +185,10 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
             command,
             (*trained, *(one for one in _closed(project, target) if one != ".")),
             _candidates_path(project, target.name),
-            _redaction(find, repository),
-            [*prompts, *_dropped_candidates(project, target.name)],
-            ThreadExecutor(target.settings.workers, notice).run,
-            notice,
+            redaction=_redaction(find, repository),
+            known=[*prompts, *_dropped_candidates(project, target.name)],
+            run=ThreadExecutor(target.settings.workers, notice).run,
+            notice=notice,
         )
         found = harvest.harvest(target.name, wanted, count)
     return {

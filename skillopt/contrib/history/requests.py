@@ -86,16 +86,16 @@ def _is_request(text: str) -> bool:
 
 def _request(session: PastSession, turn: PastTurn, skills: tuple[str, ...]) -> Request:
     return Request(
-        f"{session.client} {session.id}",
-        turn.text,
-        skills,
-        (),
-        tuple(dict.fromkeys(turn.failures)),
-        turn.paths,
-        session.started,
-        session.branch,
-        session.commit,
-        session.cwd,
+        session=f"{session.client} {session.id}",
+        text=turn.text,
+        skills=skills,
+        corrections=(),
+        failures=tuple(dict.fromkeys(turn.failures)),
+        paths=turn.paths,
+        started=session.started,
+        branch=session.branch,
+        commit=session.commit,
+        cwd=session.cwd,
     )
 
 

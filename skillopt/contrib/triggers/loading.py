@@ -203,11 +203,11 @@ def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOu
         after.recall,
         before.false_triggers,
         after.false_triggers,
-        len(asked),
-        sum(rollout.score is not None and rollout.task_id in both for rollout in pairs.rollouts),
-        tuple(_siblings(skill, asked, pairs)),
-        tuple(query.text for query in asked if query.text in now - was),
-        tuple(query.text for query in asked if query.text in was - now),
+        requests=len(asked),
+        runs=sum(rollout.score is not None and rollout.task_id in both for rollout in pairs.rollouts),
+        siblings=tuple(_siblings(skill, asked, pairs)),
+        fixed=tuple(query.text for query in asked if query.text in now - was),
+        broken=tuple(query.text for query in asked if query.text in was - now),
     )
 
 

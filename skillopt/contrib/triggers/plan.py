@@ -101,7 +101,7 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
             f"evals/trigger-evals.json in its folder, or name a file with --requests (`skillopt docs triggers`)"
         )
     beside = tuple(Skill(name, read_document(folder, project.root)) for name, folder in folders.items())
-    return TriggerPlan(ask, project, target, settings, target.skill(), beside, queries)
+    return TriggerPlan(ask, project, target, settings, skill=target.skill(), beside=beside, queries=queries)
 
 
 def has_requests(selection: Selection) -> bool:

@@ -112,7 +112,9 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     said = f"; kept, because no training request is about it: {' | '.join(clauses)}" if clauses else ""
     reason = f"{verdict.reason if verdict else reason}{said}"
     now = listed_description(best.document)
-    return TrainedDescription(was, now, tuple(tried), rate, rate, verdict, held_out, reason)
+    return TrainedDescription(
+        was, now, tuple(tried), rate, train_after=rate, verdict=verdict, held_out=held_out, reason=reason
+    )
 
 
 def _unsaid(
@@ -169,5 +171,7 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int
             f"{'less' if loss.shown else 'not shown that less'} than {margin:.0%} of such are lost, p = {p_value:.3f}"
         )
     reason = f"no fewer of {count_noun(count, 'held-out request')} go right than before: {bound}"
-    grading = Grading(grade, None, -lost / count, -margin, 1.0, count, lost, reason, Against.LONGER)
+    grading = Grading(
+        grade, None, -lost / count, -margin, high=1.0, tasks=count, changed=lost, reason=reason, against=Against.LONGER
+    )
     return replace(verdict, outcome=Outcome.ACCEPT, reason=reason, confidence=1.0 - p_value, grading=grading), seen

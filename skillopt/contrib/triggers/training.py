@@ -97,7 +97,9 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
         reason = _said(verdict, held_out)
     was, now = (listed_description(one.document) for one in (start, search.best))
     tried, bad = tuple(search.tried), search.bad_requests
-    trained = TrainedDescription(was, now, tried, before, after, verdict, held_out, reason, bad_requests=bad)
+    trained = TrainedDescription(
+        was, now, tried, before, train_after=after, verdict=verdict, held_out=held_out, reason=reason, bad_requests=bad
+    )
     more = _more_requests(verdict, training) if verdict is not None and trained.promising else 0
     said = f"about {more} more held-out requests, of {2 * more} new ones, would show a gain of this size"
     return replace(trained, reason=f"{reason}; {said}") if more else trained
@@ -210,9 +212,9 @@ class _Search:
             listed_description(document),
             document.body,
             [(one.name, listed_description(one.document)) for one in self._training.beside],
-            [(row.query, "loaded: " + ", ".join(row.loaded)) for row in own],
-            [row.query for row in self._wrong if row.expected != name],
-            [row.query for row in self.rows if row.right],
+            missed=[(row.query, "loaded: " + ", ".join(row.loaded)) for row in own],
+            false=[row.query for row in self._wrong if row.expected != name],
+            right=[row.query for row in self.rows if row.right],
         )
 
 

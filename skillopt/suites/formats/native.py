@@ -237,8 +237,8 @@ class _Reader:
             entry.prompt,
             self._verifier(written),
             files,
-            defaults.tags if entry.tags is None else entry.tags,
-            defaults.timeout if entry.timeout is None else entry.timeout,
+            tags=defaults.tags if entry.tags is None else entry.tags,
+            timeout=defaults.timeout if entry.timeout is None else entry.timeout,
             environment=entry.environment,
             tree=self._tree(written, entry.repository, "repository"),
         )
