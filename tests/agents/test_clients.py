@@ -42,8 +42,8 @@ class Client:
     def harness(self, server: LoopbackServer, mode: LoadingMode = "forced", *, limited: bool = False) -> Harness:
         """Make the client a harness, or one whose limit the task of these tests goes over."""
         if self.is_claude:
-            turns = {"max_turns": 2} if limited else {}
-            return ClaudeCodeHarness(mode=mode, program=self.program, base_url=server.url, **turns)
+            turns = 2 if limited else 30
+            return ClaudeCodeHarness(mode=mode, program=self.program, base_url=server.url, max_turns=turns)
         return CodexHarness(
             "fake-model",
             mode=mode,
