@@ -20,6 +20,7 @@ from skillopt.errors import (
     ForgeLimitError,
     ForgeMissingError,
     ForgeRefusedError,
+    network_words,
 )
 from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
@@ -231,7 +232,7 @@ class GitLabForge:
         except GitlabError as error:
             raise self._error(error, what) from error
         except requests.RequestException as error:
-            reason = mask(single_line(str(error)))
+            reason = mask(single_line(network_words(error)))
             message = f"cannot reach GitLab to {what}: {reason}; check the network and CI_API_V4_URL"
             raise ForgeDownError(message) from error
         except _MALFORMED as error:

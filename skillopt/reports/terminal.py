@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.text import Text
+from rich.text import Text as RichText
 
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import compared_words, tally_words
@@ -15,11 +15,14 @@ from skillopt.reports.blocks import (
     Bullets,
     Commands,
     Details,
+    Diff,
     Facts,
+    Grid,
     Heading,
     Paragraph,
     ReportBlock,
     Table,
+    Text,
     cited,
     split_quoted,
 )
@@ -28,6 +31,8 @@ from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import diff_documents
 
 _METER: Final = 20
 _LEAST: Final = 20
@@ -40,6 +45,24 @@ _MOST_LINES: Final = 3
 def print_terminal(blocks: Sequence[ReportBlock], width: int = 0) -> str:
     """Print blocks, each line cut to a width in cells; 0 cuts nothing."""
     return "\n".join(_cut(line, width) for block in blocks for line in _lines(block, width))
+
+
+def print_wrapped(blocks: Sequence[ReportBlock], width: int) -> str:
+    """Print blocks as a page of a terminal: headings set off, what is too wide broken at its blanks."""
+    lines = list[str]()
+    for block in blocks:
+        lines += [""] if lines and not isinstance(block, Table | Grid) else []
+        lines += (part for line in _lines(block, width) for part in _wrapped(line, width))
+        lines += ["-" * min(width, cell_len(lines[-1]))] if isinstance(block, Heading) else []
+    return "\n".join(lines)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if cell_len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip(" -")))
+    rest = RichText(line[len(indent) :]).wrap(Console(width=width), width - len(indent))
+    return [f"{indent if number else line[: len(indent)]}{part.plain.rstrip()}" for number, part in enumerate(rest)]
 
 
 def _cut(line: str, width: int) -> str:
@@ -56,10 +79,18 @@ def _lines(block: ReportBlock, width: int) -> Iterator[str]:
             for name, words in block.rows:
                 yield from _fact(name, _plain(words), width)
         case Table():
-            yield from _table([block.columns, *block.rows])
+            yield from _table([block.columns, *block.rows], width)
+        case Grid():
+            yield from _lines(block.table, width)
+        case Text():
+            yield from map(escape_terminal, block.text.splitlines())
+        case Diff():
+            found = diff_documents(SkillDocument(block.before), SkillDocument(block.after))
+            yield from map(escape_terminal, found.splitlines())
         case Commands():
             yield from map(escape_terminal, block.lines)
         case Box() | Details():
+            yield from [f"{_plain(block.summary)}:"] if isinstance(block, Details) else []
             yield from (line for inner in block.blocks for line in _lines(inner, width))
 
 
@@ -70,9 +101,15 @@ def _plain(words: str) -> str:
     return escape_terminal("".join("".join(pair) for pair in zip_longest(own, pieces[1::2], fillvalue="")))
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(rows: Sequence[Sequence[str]], most: int) -> Iterator[str]:
+    """Print a table in columns, one that is wider than it may be as a line a row that names them."""
     shown = [[_plain(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+    if most and sum(widths) + 2 * len(widths) > most:
+        for row in shown[1:]:
+            named = (f"{name}: {cell}".removeprefix(": ") for name, cell in zip(shown[0], row, strict=True) if cell)
+            yield f"- {'; '.join(named)}"
+        return
     for row in shown:
         cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()
@@ -82,7 +119,7 @@ def _fact(name: str, text: str, width: int) -> Iterator[str]:
     """Break a text that is too long at its blanks, into three lines at most."""
     lines = [text]
     if cell_len(text) > width - _LABEL:
-        wrapped = Text(text).wrap(Console(width=width), max(1, width - _LABEL), overflow="ignore")
+        wrapped = RichText(text).wrap(Console(width=width), max(1, width - _LABEL), overflow="ignore")
         lines = [line.plain.rstrip() for line in wrapped]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]

@@ -84,7 +84,7 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(folder: Path)
         *((["log", "rows", "extra"], 2, "extra"), (["report", "beef"], 2, "no runs yet")),
         (["report", "--format", "docx"], 2, "markdown, html, json"),
         *((["rollback", "rows", "HEAD"], 2, "no versions yet"), (["-C", "nowhere", "status"], 2, "nowhere")),
-        (["frobnicate"], 2, "frobnicate"),
+        *((["train"], 2, "'optimize'"), (["test"], 2, "'evaluate'"), (["frobnicate"], 2, "frobnicate")),
     ],
 )
 def test_a_users_mistake_gets_one_clear_line_and_no_traceback(

@@ -37,7 +37,7 @@ def test_a_text_that_serves_both_becomes_a_version_and_report_and_commit_say_wha
     assert "Tasks passed by target: demo: " in message.replace("\n", " ")
     view = recorded_view(project)
     assert {row.task.partition("@")[2] for row in view.heat} == {"demo", "demo/hasty"}
-    page = skillopt(project, "report", "rows").stdout
+    page = skillopt(project, "report", "rows", "-f", "markdown").stdout
     header = next(line for line in page.splitlines() if "better / equal / worse" in line)
     assert header.endswith("| confidence | <code>demo</code> | <code>demo&#x2f;hasty</code> |")
     assert [one.tasks for one in view.gates[-1].verdict.targets] == [8, 8]
