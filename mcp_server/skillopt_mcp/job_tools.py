@@ -16,6 +16,7 @@ from pydantic import Field
 from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_training
 from skillopt.runs.job_report import JobGlance, JobReport, cancel, glance, job, jobs, locate
 from skillopt.runs.plan import Start
+from skillopt.storage.jobs import JobState
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
@@ -113,15 +114,17 @@ def start_job_tool(
 
 def job_status_tool(
     folder: Path,
-    job_id: Annotated[str | None, Field(description="A job; all newest jobs if left out.", max_length=64)] = None,
+    job_id: Annotated[str | None, Field(description="A job; if left out, the one that runs.", max_length=64)] = None,
     wait_seconds: WaitSeconds = _USUAL_WAIT,
 ) -> "str | JobAnswer":
     """Get a job's progress, verdicts, spending and next step: at once where there is news, else after wait_seconds.
-    Without an id, list the newest jobs.
+    Without an id: of the one job that runs; else a list of the newest jobs.
     """
-    if job_id is not None:
-        return JobAnswer(locate(job_id, folder=folder)[0], job_id, wait_seconds)
-    rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder)]
+    listed = jobs(folder=folder) if job_id is None else ()
+    running = [job_id] if job_id else [one.id for one in listed if one.state is JobState.RUNNING]
+    if len(running) == 1:
+        return JobAnswer(locate(running[0], folder=folder)[0], running[0], wait_seconds)
+    rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in listed]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
 

@@ -17,7 +17,7 @@ from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
 from skillopt.runs.history import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.runs.proposal import SHORT
+from skillopt.runs.proposal import MOST_EDITS, SHORT
 from skillopt.runs.recorded import runs_on, train_rollouts_of
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
@@ -115,7 +115,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         skill.digest[:SHORT],
         skill.document.text,
         sections,
-        settings.edit_budget,
+        min(settings.edit_budget, MOST_EDITS),
         settings.token_budget,
         len(train),
         plan.fold,
