@@ -16,7 +16,6 @@ from pydantic import Field
 from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_training
 from skillopt.runs.job_report import JobGlance, JobReport, cancel, glance, job, jobs, locate
 from skillopt.runs.plan import Start
-from skillopt.storage.jobs import JobState
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
@@ -121,7 +120,7 @@ def job_status_tool(
     Without an id: of the one job that runs; else a list of the newest jobs.
     """
     listed = jobs(folder=folder) if job_id is None else ()
-    running = [job_id] if job_id else [one.id for one in listed if one.state is JobState.RUNNING]
+    running = [job_id] if job_id else [one.id for one in listed if one.state.value == "running"]
     if len(running) == 1:
         return JobAnswer(locate(running[0], folder=folder)[0], running[0], wait_seconds)
     rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in listed]

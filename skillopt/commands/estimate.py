@@ -27,15 +27,17 @@ def estimate(
 ) -> None:
     """Estimate cost and power of a run; spends nothing.
 
-    Takes the options of `optimize`. Ends with 2 when no gain could be detected, and says how many tasks or rollouts
-    are needed.
+    Takes the options of `optimize`. Where no rollout is recorded, one short call of a local model server is timed.
+    Ends with 2 when no gain could be detected, and says how many tasks or rollouts are needed.
     """
-    show(foresee(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
+    found = foresee(options.select(skill), start=start, pass_rate=pass_rate, times=True)
+    show(found, _text, as_json=as_json)
 
 
 def _text(result: Estimated) -> str:
     train, val, test = result.tasks
     likely = result.likely
+    executed = "nothing but one call, which was timed," if result.known.pace else "nothing"
     roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
     lines = [
         f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
@@ -51,7 +53,7 @@ def _text(result: Estimated) -> str:
         *([f"cap: {result.cap}"] if result.cap else []),
         *([f"the cap ends {_ENDED[likely.capped]}"] if likely.capped else []),
         result.verdict,
-        "Dry run: nothing was executed. Cached rollouts would cost nothing.",
+        f"Dry run: {executed} was executed. Cached rollouts would cost nothing.",
     ]
     return "\n".join(lines)
 
@@ -63,7 +65,8 @@ def _costs(result: Estimated) -> list[str]:
         return []
     tokens = f"{_tokens(likely.tokens.median)} ({_tokens(likely.tokens.low)} to {_tokens(likely.tokens.high)}) tokens"
     where = " on Ray, whose start is not counted" if result.executor != "threads" else ""
-    timed = f"from {known.timed} recorded latencies" if known.timed else "a guess: no latencies are recorded"
+    pace = f"from one call of the server, {known.pace:.3f} s a token" if known.pace else ""
+    timed = f"from {known.timed} recorded latencies" if known.timed else pace or "a guess: no latencies are recorded"
     figures = [
         f"a rollout costs as {_source(known.rollout, 'rollouts')}",
         f"an optimizer call as {_source(known.call, 'calls')}",

@@ -137,8 +137,11 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
         lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
     lines += _remarks(result.skipped)
     if result.error.spent:
-        spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
-        lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
+        of = f"{result.error.spent:.3f} of the error of {result.error.allowed:.2f}"
+        lines.append(
+            f"trainings on these held-out requests spent {of} that they share: {result.error.left:.3f} is left"
+        )
+        lines.append("with little left, write new held-out requests: they begin anew")
     lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.commit:

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from time import monotonic
 from typing import Final
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import checks_warning, load_drivers
 from skillopt.forecast.consumption import CallCost, Consumption, MostLikely, foresee
-from skillopt.forecast.typical_costs import is_paid, judge_calls, typical_call, typical_rollout
+from skillopt.forecast.typical_costs import at_pace, is_near_chat, is_paid, judge_calls, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of, protected_siblings
@@ -21,7 +22,7 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
-from skillopt.targets.drivers import find_harness_driver, find_model_driver
+from skillopt.targets.drivers import find_harness_driver, find_model_driver, load_model
 from skillopt.tasks import Split, Suite
 
 _FEWEST_ROLLOUTS: Final = 3
@@ -44,6 +45,7 @@ class Records:
     call: MeanCost | None = None
     timed: int = 0
     seconds: float | None = None
+    pace: float | None = None
 
     @property
     def share(self) -> float | None:
@@ -53,6 +55,8 @@ class Records:
     def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
         """Return the cost of a rollout and of a call: as measured where it was often enough, else as typical."""
         rollout, call = typical_rollout(settings, suite, skill), typical_call(settings, skill)
+        if self.pace:
+            rollout, call = at_pace(rollout, call, self.pace, settings)
         if self.rollout and self.rollout.calls >= _FEWEST_ROLLOUTS:
             pace = self.rollout.pace
             seconds = self.seconds or (pace and pace * settings.workers)
@@ -92,8 +96,10 @@ class Estimated:
     verdict: str
 
 
-def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | None = None) -> Estimated:
-    """Look up what a run on a suite takes and shows; runs nothing and spends nothing."""
+def estimate(
+    selection: Selection, *, start: Start = "auto", pass_rate: float | None = None, times: bool = False
+) -> Estimated:
+    """Look up what a run on a suite takes and shows; spends nothing, and runs at most a call that `times` a server."""
     project = selection.project()
     target = project.target(selection)
     skill, settings = _start(project, target, start), target.settings
@@ -104,6 +110,8 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         find_model_driver(settings.model)
     prospect, chances = expect_prospect(suite, settings), chances_of_gains(suite, settings)
     records = read_records(project.root, target, skill, suite)
+    if times and not records.timed and is_near_chat(settings):
+        records = replace(records, pace=_time_token(settings))
     likely, better = foresee(
         suite,
         settings,
@@ -136,6 +144,16 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         go,
         verdict,
     )
+
+
+def _time_token(settings: Settings) -> float | None:
+    """Return the seconds that a nearby model server takes for a token that it writes; None where it does not answer."""
+    model, begun = load_model(settings.harness.removeprefix("chat/"), settings, target=True), monotonic()
+    try:
+        written = model.reply("Write the numbers from 1 to 40, with blanks between them.").usage.output_tokens
+    except SkilloptError:
+        return None
+    return (monotonic() - begun) / written if written else None
 
 
 def _start(project: Project, target: Target, start: Start) -> Skill:

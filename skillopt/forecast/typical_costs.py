@@ -8,6 +8,7 @@ cache, and a request to take 10 seconds. So every figure here is right to a fact
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from statistics import fmean
 from typing import Final
@@ -67,6 +68,20 @@ def is_paid(name: str, settings: Settings) -> bool:
     """Return whether calls cost money, or are taken off a subscription."""
     drivers = [_parts(one)[0] for one in name.split(",")]
     return any(one not in _FREE and (one != _COMPATIBLE or not _is_near(settings.base_url)) for one in drivers)
+
+
+def is_near_chat(settings: Settings) -> bool:
+    """Return whether the target is one model behind a server on this machine or in its own network."""
+    chats = settings.harness.startswith(f"chat/{_COMPATIBLE}/") and len(settings.targets) == 1
+    return chats and bool(settings.base_url) and _is_near(settings.base_url)
+
+
+def at_pace(rollout: CallCost, call: CallCost, pace: float, settings: Settings) -> tuple[CallCost, CallCost]:
+    """Return typical costs of a rollout and of a call where a token that a nearby server writes takes so long."""
+    seconds = None if rollout.seconds is None else rollout.seconds - _CHAT_SECONDS + pace * _CHAT_WRITES
+    if settings.model.startswith(f"{_COMPATIBLE}/"):
+        call = replace(call, seconds=pace * _CALL_WRITES)
+    return replace(rollout, seconds=seconds), call
 
 
 def judge_calls(suite: Suite) -> float:

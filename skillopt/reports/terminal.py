@@ -29,7 +29,7 @@ from skillopt.reports.blocks import (
 from skillopt.reports.run_report import funnel_words
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_log_line, escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
@@ -52,7 +52,7 @@ def print_wrapped(blocks: Sequence[ReportBlock], width: int) -> str:
     lines = list[str]()
     for block in blocks:
         lines += [""] if lines and not isinstance(block, Table | Grid) else []
-        lines += (part for line in _lines(block, width) for part in _wrapped(line, width))
+        lines += (escape_log_line(part) for line in _lines(block, width) for part in _wrapped(line, width))
         lines += ["-" * min(width, cell_len(lines[-1]))] if isinstance(block, Heading) else []
     return "\n".join(lines)
 

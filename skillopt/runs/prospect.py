@@ -168,7 +168,8 @@ def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -
 def _what_would_do(suite: Suite, settings: Settings) -> str:
     free = settings.model_copy(update={"max_rollouts": None})
     if _can_show(suite, free):
-        return f"raise max_rollouts to {rollouts_needed(suite, settings)}"
+        least = rollouts_needed(suite, settings)
+        return f"raise max_rollouts to at least {least}; without it, `skillopt estimate` names one that seldom runs out"
     like = suite.splits[0][1]
     for count in range(2, _MOST_TASKS + 1):
         tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]

@@ -63,7 +63,7 @@ def try_git(
     """Run git; give its status, output and error text."""
     try:
         from git.cmd import Git  # noqa: PLC0415 - slow to import
-        from git.exc import GitCommandNotFound  # noqa: PLC0415
+        from git.exc import GitCommandNotFound  # noqa: PLC0415 - as above
     except ImportError as error:  # what GitPython makes of a missing git
         raise RepositoryError(_NO_GIT) from error
     options = [part for setting in _SAFE for part in ("-c", setting)]
