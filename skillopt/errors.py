@@ -304,3 +304,17 @@ def describe_mistake(mistake: Mapping[str, Any]) -> str:
         return told
     found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
     return f"{told}, found {found if len(found) <= _LONGEST_INPUT else f'{found[:_LONGEST_INPUT]}…'}"
+
+
+def network_words(error: BaseException) -> str:
+    """Return what a network error says itself, without the exceptions that it is wrapped in.
+
+    >>> network_words(OSError("aborted", ConnectionResetError("Remote end closed connection")))
+    'Remote end closed connection'
+    """
+    inner: BaseException | None = error
+    while inner is not None:
+        error = inner
+        inside = (each for each in (*error.args, getattr(error, "reason", None)) if isinstance(each, BaseException))
+        inner = next(inside, error.__cause__)
+    return getattr(error, "strerror", None) or str(error)

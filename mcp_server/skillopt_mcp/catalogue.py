@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
 from skillopt.project import CONFIG, Project
-from skillopt.skills.discovery import name_skills
+from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
@@ -37,6 +37,8 @@ _LONGEST: Final = 64
 def unknown_skill(name: str, known: Iterable[str]) -> str:
     """Say that there is no skill of a name, and which come near."""
     names = sorted(known)
+    if (spelled := skill_name(name[:_LONGEST])) != name and spelled in names:
+        return f"skill {short(name)} is {spelled!r} here: names have lower-case letters, digits and hyphens only"
     near = get_close_matches(name[:_LONGEST], names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the skills here: {_few(names)}"
     return f"expected the name of a skill, found {short(name)}; {hint}"

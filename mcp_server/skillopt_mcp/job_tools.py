@@ -114,16 +114,18 @@ def start_job_tool(
 
 def job_status_tool(
     folder: Path,
-    job_id: Annotated[str | None, Field(description="A job; all newest jobs if left out.", max_length=64)] = None,
+    job_id: Annotated[str | None, Field(description="A job; if left out, the one that runs.", max_length=64)] = None,
     wait_seconds: WaitSeconds = _USUAL_WAIT,
 ) -> "str | JobAnswer":
     """Get a job's progress, verdicts, spending and next step: at once where there is news, else after wait_seconds.
-    Without an id, list the newest jobs.
+    Without an id: of the one job that runs; else a list of the newest jobs.
     """
     root = Project.find(folder).root
-    if job_id is not None:
-        return JobAnswer(root, find_job(root, job_id).id, wait_seconds)
-    rows = [(job.id, job.skill, job.command[0], job.state.value, job.created_at) for job in list_jobs(root)]
+    listed = list_jobs(root) if job_id is None else ()
+    running = [find_job(root, job_id).id] if job_id else [job.id for job in listed if job.state.value == "running"]
+    if len(running) == 1:
+        return JobAnswer(root, running[0], wait_seconds)
+    rows = [(job.id, job.skill, job.command[0], job.state.value, job.created_at) for job in listed]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
 

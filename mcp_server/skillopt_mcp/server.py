@@ -106,7 +106,9 @@ def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         about = str(names.get(str(last), {}).get("description", "")).rstrip(".")
         return f"expected {_place(place)}{f' ({about})' if about else ''}, found none"
     step = "; leave it out for no cap beside the project's" if error["type"] == "greater_than" else ""
-    return f"expected {_place(place)} to be {expected_words(error)}, found {_found(error['input'])}{step}"
+    many = error["type"] in {"too_long", "too_short"}
+    found = str(len(error["input"])) if many else _found(error["input"])
+    return f"expected {_place(place)} to be {expected_words(error)}, found {found}{step}"
 
 
 def _unknown(name: str, place: str, known: Mapping[str, object]) -> str:

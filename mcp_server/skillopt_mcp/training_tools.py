@@ -12,7 +12,7 @@ from pydantic import Field
 
 from skillopt.runs import evidence as packet
 from skillopt.runs.jobs import start_proposal
-from skillopt.runs.proposal import EditsProposal, ProposalEdit, RefusedEdit, check
+from skillopt.runs.proposal import MOST_EDITS, EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt_mcp.job_tools import (
     UNTRUSTED,
     JobAnswer,
@@ -97,7 +97,7 @@ def propose_edits_tool(
     base: Annotated[str, Field(description="The base that get_evidence showed.", min_length=12, max_length=64)],
     edits: Annotated[
         list[ProposalEdit],
-        Field(description="A few edits, each a rule, a block or a section.", min_length=1, max_length=16),
+        Field(description="A few edits, each a rule, a block or a section.", min_length=1, max_length=MOST_EDITS),
     ],
     start: StartText = "auto",
     max_usd: UsdCap = None,

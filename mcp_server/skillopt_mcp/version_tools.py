@@ -38,7 +38,10 @@ _BEGIN = {
 }
 
 SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
-_VersionName = Annotated[str, Field(description="A version that list_skills lists, or its start.", max_length=64)]
+_VersionOrStart = Annotated[
+    str,
+    Field(description="A version that list_skills lists, or its start; `start`: text before training.", max_length=64),
+]
 _VersionOrDraft = Annotated[
     str, Field(description="A version that list_skills lists, or its start; `draft` for what waits.", max_length=64)
 ]
@@ -150,12 +153,12 @@ def read_skill_tool(
     return f"{head}\n\n{paginate(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
 
 
-def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) -> str:
-    """Publish an older accepted version of a skill as a new commit on its branch. Nothing is deleted, but every reader
-    of the skill gets the older text. Ask the user first.
+def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionOrStart) -> str:
+    """Publish an older accepted version of a skill, or the text before training, as a new commit on its branch. Nothing
+    is deleted, but every reader of the skill gets the older text. Ask the user first.
     """
-    wanted = catalogue_of(folder).accepted(name, version)
-    done = roll_back(selection_of(folder, name), wanted.sha)
+    wanted = None if version == _START else catalogue_of(folder).accepted(name, version).sha
+    done = roll_back(selection_of(folder, name), wanted)
     newest = (
         f"Commit {done.commit[:SHOWN_DIGITS]} on `{done.branch}` holds the text of {done.version[:SHOWN_DIGITS]} again."
     )

@@ -69,6 +69,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 """By heading and name, in the order of help: where the command is, and its line in the list of commands."""
 
 
+_MEANT: Final = {"train": "optimize", "run": "optimize", "learn": "optimize", "test": "evaluate"}
+"""Other words for commands, which no likeness of letters finds."""
+
+
 def load_command(name: str) -> Command | None:
     """Import a command by its name; None where there is none."""
     for heading in COMMANDS.values():
@@ -94,8 +98,9 @@ class _CommandList(TyperGroup):
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """Import the command of a name."""
         found = load_command(cmd_name)
-        if found is None and (near := get_close_matches(cmd_name, self.list_commands(ctx), n=1)):
-            ctx.fail(f"No such command {cmd_name!r}. Did you mean {near[0]!r}?")
+        near = [] if found else get_close_matches(cmd_name, self.list_commands(ctx), n=1)
+        if meant := _MEANT.get(cmd_name) or next(iter(near), ""):
+            ctx.fail(f"No such command {cmd_name!r}. Did you mean {meant!r}?")
         return found
 
     def make_context(self, *arguments: Any, **more: Any) -> Context:  # noqa: ANN401 - as Click has them

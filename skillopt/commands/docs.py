@@ -38,7 +38,7 @@ def docs(
         near = get_close_matches(wanted, pages, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"pages: {', '.join(pages)}"
         raise UsageError(f"expected the name of a page, found {page!r}; {hint}")
-    show(_row(wanted, pages[wanted]), lambda found: found["text"].rstrip(), as_json=as_json)
+    show(_row(wanted, pages[wanted]), lambda found: found["text"].rstrip(), as_json=as_json, folds=False)
 
 
 def read_pages() -> dict[str, str]:

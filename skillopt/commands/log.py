@@ -7,7 +7,7 @@ from typing import Final
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument
-from skillopt.commands.output import SHORT, as_json_text
+from skillopt.commands.output import SHORT, as_json_text, fold_lines
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
 from skillopt.gate.error_budget import ErrorBudget
@@ -35,7 +35,7 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     selection = Selection(skill)
     listed = list_versions(selection)
     found = _Surroundings.of(selection, listed)
-    typer.echo(as_json_text(_as_json(listed, found)) if as_json else "\n".join(_lines(listed, found)))
+    typer.echo(as_json_text(_as_json(listed, found)) if as_json else fold_lines("\n".join(_lines(listed, found))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from skillopt.commands.output import (
     SHORT,
     as_json_text,
     draft_lines,
+    fold_lines,
     interruptible,
     news_of_run,
     used_lines,
@@ -62,7 +63,7 @@ def optimize(
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
     news, shown = news_of_run(selection, made)
-    typer.echo(as_json_text(asdict(found) | news) if as_json else _text(found, shown))
+    typer.echo(as_json_text(asdict(found) | news) if as_json else fold_lines(_text(found, shown)))
     mark_reported(selection.project().root, found.run)
 
 

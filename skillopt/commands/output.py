@@ -2,6 +2,7 @@
 
 import json
 import os
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
-from skillopt.safety.escaping import escape_json, escape_terminal
+from skillopt.safety.escaping import escape_json, escape_log_line, escape_terminal
 from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ SHORT: Final = 10
 CACHED: Final = "the rest was cached"
 
 _MOST_TASKS: Final = 6
+_LONGEST: Final = 160
 
 _Result = TypeVar("_Result")
 
@@ -40,9 +42,24 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
-def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> None:
-    """Print a command's result."""
-    typer.echo(as_json_text(result) if as_json else text(result))
+def fold_lines(text: str) -> str:
+    """Break lines that no terminal shows at once at their blanks; what goes on is indented."""
+    return "\n".join(map(_folded, text.split("\n")))
+
+
+def _folded(line: str) -> str:
+    if len(line) <= _LONGEST:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    # An address or a path stays one.
+    first, *rest = textwrap.wrap(line, _LONGEST - len(indent), break_long_words=False, break_on_hyphens=False)
+    return "\n".join([first, *(f"{indent}{escape_log_line(one)}" for one in rest)])
+
+
+def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool, folds: bool = True) -> None:
+    """Print a command's result; a text that `folds` has no line that is too long for a terminal."""
+    told = as_json_text(result) if as_json else text(result)
+    typer.echo(fold_lines(told) if folds and not as_json else told)
 
 
 def as_json_text(result: object) -> str:

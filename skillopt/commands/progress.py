@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from skillopt.commands.output import fold_lines
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.events import (
     DraftChanged,
@@ -227,7 +228,7 @@ class ProgressObserver(RunObserver):
         note_progress(progress)
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(fold_lines(line), markup=False, soft_wrap=True)
 
     def _used(self) -> str:
         """Return the time, what was used of each cap, and how long the rest may take at most."""

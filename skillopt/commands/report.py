@@ -1,5 +1,6 @@
-"""The command `report`: what is recorded of a run, as Markdown, HTML or JSON; spends and changes nothing."""
+"""The command `report`: what is recorded of a run, as text, Markdown, HTML or JSON; spends and changes nothing."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,11 +12,12 @@ from skillopt.commands.output import write_report
 from skillopt.errors import UsageError
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.run_page import read_rollouts, render_markdown, render_page
+from skillopt.reports.run_page import read_rollouts, render_markdown, render_page, render_text
 from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 
-_FORMATS: Final = ("markdown", "html", "json")
+_FORMATS: Final = ("text", "markdown", "html", "json")
+_WIDEST: Final = 120
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html"}
 
 
@@ -23,7 +25,7 @@ def report(
     name: RunArgument = None,
     *,
     form: Annotated[
-        str | None, typer.Option("--format", "-f", help="markdown, html or json; else by the suffix of --output.")
+        str | None, typer.Option("--format", "-f", help="text, markdown, html or json; else by the suffix of --output.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
     all_splits: AllSplitsOption = False,
@@ -37,10 +39,13 @@ def report(
         found = find_run(ledger, name)
         shown = all_splits and chosen != "html"
         view = load_view(project, ledger, found, suite, all_splits=shown)
-        if chosen == "html":
-            text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
-        else:
-            text = render_json(view) if chosen == "json" else render_markdown(view)
+        match chosen:
+            case "html":
+                text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
+            case "text":
+                text = render_text(view, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 1)).columns))
+            case _:
+                text = render_json(view) if chosen == "json" else render_markdown(view)
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:
@@ -49,8 +54,8 @@ def report(
 
 
 def _format_of(name: str | None, output: Path | None) -> str:
-    """Choose the format: the one that is named, else that of the file's suffix, else Markdown."""
-    chosen = name or _SUFFIXES.get(output.suffix.lower() if output else ".md", "")
+    """Choose the format: the one that is named, else that of the file's suffix, and text for a terminal."""
+    chosen = name or (_SUFFIXES.get(output.suffix.lower(), "") if output else "text")
     if chosen not in _FORMATS:
         expected = f"a report's format ({', '.join(_FORMATS)}) or a file with its suffix"
         raise UsageError(f"expected {expected}, found {name or str(output)!r}")

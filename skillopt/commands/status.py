@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import JsonOption
-from skillopt.commands.output import as_json_text, format_usage, job_line
+from skillopt.commands.output import as_json_text, fold_lines, format_usage, job_line
 from skillopt.errors import SkilloptError
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import is_new_text
@@ -46,9 +46,8 @@ def status(
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
     older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
     recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
-    typer.echo(
-        "\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, *described, recorded])
-    )
+    lines = [*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, *described, recorded]
+    typer.echo(fold_lines("\n".join(lines)))
 
 
 def _new_upstream(project: Project, skill: str) -> str:

@@ -15,6 +15,7 @@ from skillopt.errors import (
     InvalidMeasurementError,
     ProviderError,
     SettingsError,
+    SkilloptError,
 )
 from skillopt.execution.drivers import Drivers, shared_verifier
 from skillopt.execution.masking import environment_masking
@@ -274,7 +275,7 @@ class RecordedRunner:
                 pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
                 yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
         if pending:
-            raise AnswersPendingError(f"{count_noun(len(pending), 'answer')} missing: {pending[0]}")
+            raise AnswersPendingError(f"{count_noun(len(pending), 'result')} waiting for answers: {pending[0]}")
 
 
 def _asked(model: Model, prompt: str, schema: str) -> Reply:
@@ -396,7 +397,8 @@ def _run_and_score(
     except (AnswersPendingError, OutOfBudget, SettingsError):
         raise
     except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
-        reason = f"verifier {request.task.verifier.kind!r} broke: {type(error).__name__}: {error}"
+        kind = "" if isinstance(error, SkilloptError) else f"{type(error).__name__}: "
+        reason = f"verifier {request.task.verifier.kind!r} broke: {kind}{error}"
         return replace(trajectory, status=Status.INFRA_ERROR, reason=reason), None
     if trajectory.status is Status.LIMIT and not score.passed:
         score = replace(score, feedback=f"{trajectory.reason}\n{score.feedback}".strip())

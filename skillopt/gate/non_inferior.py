@@ -38,8 +38,8 @@ class Look:
         """What it can show, before anything is run."""
         noticed = 1.0 - (1.0 - self.margin) ** self.tasks
         return (
-            f"{self.tasks} tasks can show that less than {self.margin:.0%} of tasks passed is lost, or up to "
-            f"{WIDEST_MARGIN:.0%} where outcomes vary; a loss of {self.margin:.0%} is noticed in {noticed:.0%} of cases"
+            f"{self.tasks} tasks can rule out that {self.margin:.0%} of tasks passed or more is lost, and "
+            f"{WIDEST_MARGIN:.0%} where outcomes vary. A loss of {self.margin:.0%} is noticed in {noticed:.0%} of cases"
         )
 
 

@@ -23,6 +23,7 @@ from skillopt.errors import (
     ForgeLimitError,
     ForgeMissingError,
     ForgeRefusedError,
+    network_words,
 )
 from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
@@ -214,7 +215,7 @@ class GitHubForge:
             status = _status(error.status, error.data)
             raise _github_error(status, _words(error.data), headers, f"{doing} of {self._name}") from error
         except requests.RequestException as error:
-            reason = mask(single_line(str(error)))
+            reason = mask(single_line(network_words(error)))
             message = f"cannot reach GitHub to {doing} of {self._name}: {reason}; check the network and GITHUB_API_URL"
             raise ForgeDownError(message) from error
         except _MALFORMED as error:

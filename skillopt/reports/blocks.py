@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from skillopt.reports.view import HeatRow
+from skillopt.reports.view import CellState, HeatRow
 from skillopt.safety.capabilities import NewCapability, describe_difference
 from skillopt.safety.escaping import truncate
 
@@ -80,12 +80,26 @@ class Commands:
     lines: Sequence[str]
 
 
+_MARKS: Final = {
+    CellState.PASSED: "pass",
+    CellState.MIXED: "mixed",
+    CellState.FAILED: "fail",
+    CellState.NOT_EVALUATED: "·",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Tasks by versions."""
 
     versions: Sequence[str]
     rows: Sequence[HeatRow]
+
+    @property
+    def table(self) -> Table:
+        """The grid in words."""
+        rows = [(row.split or "?", cited(row.task), *(_MARKS[cell.state] for cell in row.cells)) for row in self.rows]
+        return Table(("split", "task", *self.versions), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
+from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import passed_cells
 from skillopt.reports.blocks import (
     Box,
@@ -30,7 +31,7 @@ from skillopt.review.result import (
     SuiteMeasurement,
     Weight,
 )
-from skillopt.safety.escaping import escape_hidden, escape_terminal, truncate
+from skillopt.safety.escaping import escape_hidden, escape_log_line, escape_terminal, truncate
 
 MOST_BYTES: Final = 64_000
 """Most bytes of a summary: a comment on GitHub holds 65,536, with the mark by which it is found again."""
@@ -72,12 +73,6 @@ def render_gate_text(report: GateReport) -> str:
     """Render a report for a terminal or the log of a job."""
     blocks = [*_head(report), *(block for change in report.changes for block in _details(change))]
     return "\n".join(map(escape_log_line, print_terminal(blocks).split("\n")))
-
-
-def escape_log_line(line: str) -> str:
-    """Show a line in the log of a job so that it is no command to the service that runs the job."""
-    line = line.replace("##[", "##\\[")
-    return f"\\{line}" if line.lstrip().startswith("::") else line
 
 
 def _head(report: GateReport) -> list[ReportBlock]:
@@ -137,8 +132,11 @@ def _details(change: GatedChange) -> list[ReportBlock]:
         *(difference_blocks(change.difference) if _tells_difference(change) else []),
     ]
     if (judged := change.judged) is not None:
-        sure = (
-            f"With confidence {judged.confidence:g} the true gain is above {judged.lowest:+.2f}. "
+        lowest = judged.lowest
+        bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
+        refused = judged.verdict.outcome is Outcome.REJECT  # how small its loss may be says nothing
+        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "
+        sure += (
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
             f"change {change.looks} that was measured on this suite."
         )

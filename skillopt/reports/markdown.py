@@ -28,7 +28,6 @@ from skillopt.reports.blocks import (
     Text,
     replace_quoted,
 )
-from skillopt.reports.view import CellState
 from skillopt.safety.escaping import escape_hidden
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
@@ -118,9 +117,6 @@ def _reference(character: str) -> str:
     return f"{'<!-- -->' if character == '@' else ''}&#x{ord(character):x};"
 
 
-_MARKS = {CellState.PASSED: "pass", CellState.MIXED: "mixed", CellState.FAILED: "fail", CellState.NOT_EVALUATED: "·"}
-
-
 def print_markdown(blocks: Sequence[ReportBlock], *, readable: bool = False) -> str:
     """Print blocks; `readable` writes texts in backticks where nothing in them acts, instead of as references."""
     return _Printer(readable=readable).blocks(blocks) + "\n"
@@ -171,11 +167,7 @@ class _Printer:
             case Table():
                 return _table(block.columns, block.rows)
             case Grid():
-                rows = [
-                    [row.split or "?", inline_code(row.task), *(_MARKS[cell.state] for cell in row.cells)]
-                    for row in block.rows
-                ]
-                return _table(("split", "task", *block.versions), rows)
+                return _table(block.table.columns, block.table.rows)
             case Text():
                 return self._text(block.text, block.language)
             case Diff():

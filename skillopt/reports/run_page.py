@@ -20,6 +20,7 @@ from skillopt.reports.html import print_page
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_edits import ReportLimits
 from skillopt.reports.run_report import run_report
+from skillopt.reports.terminal import print_wrapped
 from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
@@ -46,8 +47,17 @@ class PageRollout:
 
 def render_markdown(view: RunView) -> str:
     """Return the whole run as Markdown."""
+    return print_markdown(_titled(view))
+
+
+def render_text(view: RunView, width: int) -> str:
+    """Return the whole run as plain text for a terminal."""
+    return print_wrapped(_titled(view), width)
+
+
+def _titled(view: RunView) -> list[ReportBlock]:
     title = f"{cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}"
-    return print_markdown([Heading(title, 1), *run_report(view, ReportLimits(text=5000))])
+    return [Heading(title, 1), *run_report(view, ReportLimits(text=5000))]
 
 
 def render_page(view: RunView, rollouts: Sequence[ReportBlock] = ()) -> str:

@@ -17,7 +17,7 @@ from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
 from skillopt.runs.history import told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.runs.proposal import SHORT
+from skillopt.runs.proposal import MOST_EDITS, SHORT
 from skillopt.runs.recorded import runs_on, train_rollouts_of
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
@@ -115,7 +115,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         base=skill.digest[:SHORT],
         text=skill.document.text,
         sections=sections,
-        edit_budget=settings.edit_budget,
+        edit_budget=min(settings.edit_budget, MOST_EDITS),
         token_budget=settings.token_budget,
         tasks=len(train),
         fold=plan.fold,

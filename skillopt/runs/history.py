@@ -205,16 +205,18 @@ class Restored:
     commit: str
 
 
-def roll_back(selection: Selection, version: str) -> Restored:
-    """Publish an older version of a skill as a new commit on its branch; nothing is rewritten."""
+def roll_back(selection: Selection, version: str | None) -> Restored:
+    """Publish an older version of a skill, or the text before training, as a new commit; nothing is rewritten."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     skill, path = target.name, target.place(repository)
-    newest = versions_of(repository, skill)[0].sha
-    tip, wanted = repository.branch_tip(skill) or newest, find_version(repository, skill, version)
+    versions = versions_of(repository, skill)
+    wanted = _starting_commit(versions) if version is None else find_version(repository, skill, version)
+    tip = repository.branch_tip(skill) or versions[0].sha
     files = read_version(repository, skill, wanted, path).shipped
     if files == read_version(repository, skill, tip, path).shipped:
-        raise UsageError(f"skillopt/{skill} holds the text of {version!r} already; nothing to roll back")
+        held = version or wanted[:10]
+        raise UsageError(f"skillopt/{skill} holds the text of {held!r} already; nothing to roll back")
     new = NewVersion(
         skill=skill,
         path=path,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -40,6 +40,16 @@ SHORT = 12
 _MOST_BYTES = 1_000_000
 
 
+MOST_EDITS: Final = 64
+"""Edits of one proposal at most, whatever the budget is."""
+
+
+class ProposalLine(ProposedLine):
+    """A line of an edit of a proposal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class ProposalEdit(ProposedEdit):
     """An edit of a proposal."""
 
@@ -71,7 +81,7 @@ class ProposalEdit(ProposedEdit):
     ] = ""
     rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
     lines: Annotated[
-        tuple[ProposedLine, ...],
+        tuple[ProposalLine, ...],
         Field(description="In place of content: each line of it, with the ids of the tasks behind it.", max_length=64),
     ] = ()
     tasks: Annotated[
@@ -85,7 +95,7 @@ class EditsProposal(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    edits: tuple[ProposalEdit, ...] = Field(min_length=1, max_length=64)
+    edits: tuple[ProposalEdit, ...] = Field(min_length=1, max_length=MOST_EDITS)
     base: str = Field("", max_length=64)
     proposer: str = Field("a person", pattern=r"^[\w .()/-]{1,60}$")
 
@@ -238,11 +248,21 @@ def _checked(
     after = apply_edits(skill.document, [change.edit for change in proposal]).document
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
         refused.append(RefusedEdit(len(edits), "all edits together", problem))
-    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
+    refused += [
+        RefusedEdit(int(edit.id[1:]), edit.summary, f"{why}{_of_other_fold(plan, edit)}", LEAK_REASON in why)
+        for edit, why in unsound
+    ]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
         note_refused(root, skill.name, plan.suite_digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
+
+
+def _of_other_fold(plan: RunPlan, edit: Edit) -> str:
+    """Say which of the tasks that an edit cites are of the fold on which it would be judged."""
+    judged_on = {task.id for task in plan.suite.tasks(Split.VAL)} if plan.fold else set[str]()
+    foreign = ", ".join(name for name in edit.tasks if name in judged_on)
+    return f"; of fold {3 - plan.fold}: {foreign}; an edit cites tasks of one fold" if foreign else ""
 
 
 def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:

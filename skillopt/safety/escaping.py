@@ -60,3 +60,9 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def escape_log_line(line: str) -> str:
+    """Show a line in the log of a job so that it is no command to the service that runs the job."""
+    line = line.replace("##[", "##\\[")
+    return f"\\{line}" if line.lstrip().startswith("::") else line

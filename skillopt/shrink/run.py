@@ -46,11 +46,11 @@ class ShrinkForecast:
 
     @property
     def words(self) -> str:
-        """All of it in one line."""
+        """All of it: what it takes, and what it can show."""
         least, most = self.rollouts
         return (
-            f"{self.units} units of text, about {self.tokens:,} tokens; {self.tasks} tasks; about {least:,} rollouts "
-            f"if no unit is needed, {most:,} if a quarter is; {self.can_show}"
+            f"{self.units} units of text, about {self.tokens:,} tokens, on {self.tasks} tasks: about {least:,} "
+            f"rollouts if no unit is needed, {most:,} if a quarter is.\n{self.can_show}"
         )
 
 

@@ -138,6 +138,8 @@ class _Panel:
             self.misled = "its judge says yes to everything"
             return
         problem = f"{len(self.readings)} of {self._asked} readings of the judge can be read: {self._problem}"
+        if misled:
+            problem = f"in {misled} of {self._asked} readings the judge called met what no result can meet; use another"
         raise ProviderError.of(FailureKind.MALFORMED, problem)
 
     def met(self) -> list[bool]:

@@ -74,7 +74,7 @@ def test_edits_are_judged_on_the_fold_that_they_do_not_cite_and_never_on_both(se
     mixed = proposal(second).model_dump()
     mixed["edits"][1]["tasks"] = [min(ids(evidence(selection)))]
     (refused,) = check(selection, EditsProposal.model_validate(mixed))
-    assert "expected ids of train" in refused.reason
+    assert f"of fold 1: {mixed['edits'][1]['tasks'][0]}" in refused.reason
     result = propose(selection, proposal(second))
     assert result.verdict is not None
     assert {pair.task for pair in result.verdict.pairs} == ids(evidence(selection, start="worktree"))

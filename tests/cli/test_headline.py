@@ -52,7 +52,7 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     assert words in list_skills_tool(folder, "rows")
     for told in (git(folder, "log", "-1", "--format=%B", commit), skillopt(folder, "show", commit).stdout):
         assert words.replace(" tasks", " val tasks") in " ".join(told.split())
-    assert f"| {gate[0]} | {gate[1].removeprefix('score ')} |" in skillopt(folder, "report").stdout
+    assert f"| {gate[0]} | {gate[1].removeprefix('score ')} |" in skillopt(folder, "report", "-f", "markdown").stdout
     assert [version["passed"] for version in view["versions"][:2]] == gate[0].split(" → ")
 
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from skillopt.errors import UsageError
 from skillopt.reports.view import Fate, RunView
@@ -63,6 +64,13 @@ def test_a_file_gets_the_format_of_its_name(viewed: tuple[Path, RunView]) -> Non
     for name, start in (("a.md", "# <code>rows"), ("a.json", "{"), ("a.html", "<!doctype")):
         assert skillopt(folder, "report", "-o", name).returncode == 0
         assert (folder / name).read_text(encoding="utf-8").startswith(start)
+
+
+def test_on_stdout_it_is_plain_text_that_fits_a_terminal(viewed: tuple[Path, RunView]) -> None:
+    folder, _ = viewed
+    told = skillopt(folder, "report").stdout
+    assert max(map(cell_len, told.splitlines())) <= 120
+    assert not re.search(r"&#x|<code>|\|---|\*\*|`", told)
 
 
 def page(folder: Path, *options: str) -> str:

@@ -48,7 +48,7 @@ def project(trained: Trained, tmp_path: Path) -> Path:
 
 def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project: Path) -> None:
     task = cheat(project)
-    text = skillopt(project, "report").stdout
+    text = skillopt(project, "report", "-f", "markdown").stdout
     assert "## Suspicious rollouts\n\n1 finding: these rollouts scored" in text
     assert "cp expected.csv output.csv" in unescape(text)
     assert "\x1b" not in text

@@ -56,7 +56,7 @@ async def test_a_look_that_waits_is_answered_at_once_where_a_job_ends_or_has_a_v
     with running(project) as (name, folder, lock), anyio.fail_after(MOST_WAITED - 10):
         note_progress(NOTED)
         async with Client(make_server(project)) as client:
-            given = {"job_id": name, "wait_seconds": MOST_WAITED}
+            given = {"wait_seconds": MOST_WAITED}  # for the one job that runs
             told = text_of(await client.call_tool("job_status", given, progress_callback=heard))
     assert f"# Job {name}: {'done' if ends else 'running'}" in told
     assert [(done, total) for done, total, _ in lines] == [(34, 120)]

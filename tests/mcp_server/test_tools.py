@@ -179,6 +179,20 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert "nothing to roll back" in await failed(client, "rollback_skill", name="rows", version=old)
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
 
+    await say(client, "rollback_skill", name="rows", version="start")
+    assert git(project, "diff", head, "skillopt/rows", "--", "skills/rows") == ""
+
+
+async def test_a_name_that_no_branch_can_have_is_answered_with_the_one_that_the_skill_has(
+    client: Client, project: Path
+) -> None:
+    (project / "skills" / "größe").mkdir()
+    (project / "skills" / "größe" / "SKILL.md").write_text("---\nname: größe\ndescription: D.\n---\n")
+    for tool in ("list_skills", "read_skill"):
+        told = await failed(client, tool, name="größe")
+        assert "'gr-e'" in told
+        assert "lower-case letters, digits and hyphens" in told
+
 
 @pytest.mark.parametrize(
     ("change", "line"),

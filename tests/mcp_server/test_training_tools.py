@@ -66,6 +66,19 @@ async def test_a_refused_edit_is_told_at_once_with_what_to_mend_and_starts_no_jo
         assert "\n## Edit 2: not possible\n\n```\ndelete" in told
         assert "not there" in told
         assert "No job was started" in await say(client, "job_status")
+        slip = {**GOOD, "content": "", "lines": [{"content": "- Trim.", "task": ["train1"]}]}
+        told = await failed(client, "propose_edits", name="rows", base=await base_of(client), edits=[slip])
+        assert "'task' in lines 1 of edits 1, did you mean 'tasks'?" in told
+
+
+async def test_as_many_edits_as_the_evidence_allows_are_taken_and_one_more_is_refused_by_number(folder: Path) -> None:
+    async with Client(make_server(folder)) as client:
+        most = int(re.findall(r"at most (\d+) edits", await say(client, "get_evidence", name="rows"))[0])
+        edits = [{**GOOD, "content": f"- Rule {number}.", "tasks": ["val1"]} for number in range(most)]
+        told = await say(client, "propose_edits", name="rows", base=await base_of(client), edits=edits)
+        assert f"{most} of {most} edits cannot be tried" in told
+        told = await failed(client, "propose_edits", name="rows", base=await base_of(client), edits=edits * 3)
+        assert f"found {3 * most}" in told
 
 
 async def test_nothing_of_val_test_or_verifiers_is_in_the_evidence(folder: Path) -> None:

@@ -51,7 +51,9 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
             RunEnded("a cap is used up", 0, 9, 2),
         ):
             observer.event(event)
-    first, second, last = capsys.readouterr().err.splitlines()
+    told = capsys.readouterr().err
+    assert max(map(len, told.splitlines())) <= 160
+    first, second, last = told.replace("\n  ", " ").splitlines()
     assert first.startswith("step 1: 1 of 4 train tasks")
     assert "1 of 2 tasks. Ablation kept 0" in first
     assert "step 2: 2 of 2 train tasks" in second

@@ -94,13 +94,17 @@ def without_control(prompt: str) -> str:
         without_control,
         lambda prompt: answer("yy", CRITERIA)(prompt)[:-5],
         lambda prompt: answer("yy", CRITERIA)(prompt).replace('"met"', "true").replace('"not met"', "false"),
-        lambda prompt: judge_reply(prompt, lambda _, __: "met"),
     ],
 )
 def test_a_reading_that_is_not_as_asked_for_counts_for_nothing(tmp_path: Path, bad: Callable[[str], str]) -> None:
     assert judged(judge_saying(bad, "yn", "yn"), tmp_path).value == 0.5
     with pytest.raises(ProviderError, match="malformed: 0"):
         judged(JudgeDouble(sound, reply=bad), tmp_path)
+
+
+def test_a_judge_that_calls_everything_met_is_named_as_that(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match=r"in [56] of [56] readings the judge called met what no result can meet"):
+        judged(JudgeDouble(sound, reply=lambda prompt: judge_reply(prompt, lambda _, __: "met")), tmp_path)
 
 
 def test_what_is_judged_is_quoted_behind_a_fence_that_it_cannot_close(tmp_path: Path) -> None:
