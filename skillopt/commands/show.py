@@ -8,6 +8,7 @@ import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import as_json_text
+from skillopt.commands.show_lines import show_lines
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.reports.blocks import act_blocks, difference_blocks
@@ -31,6 +32,10 @@ def show(
     version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, draft, or a skill for its newest.")],
     skill: SkillArgument = None,
     *,
+    lines: Annotated[
+        bool,
+        typer.Option("--lines", help="List each line of the newest version with its version, run and tasks."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a version: what changed, and why.
@@ -38,6 +43,9 @@ def show(
     Lists each edit with the tasks that motivated it, and the grade. `skillopt report` with the run that it names has
     the details.
     """
+    if lines:
+        show_lines(Selection(skill or version), as_json=as_json)
+        return
     selection = Selection(skill)
     project = selection.project()
     repository = project.repository()

@@ -67,7 +67,7 @@ def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, t
     found = json.loads(skillopt(folder, "show", trained[1]["versions"][0][:10], "--json").stdout)
     assert found["kind"] == "accepted"
     assert all(edit["tasks"] for edit in found["edits"])
-    lines = json.loads(skillopt(folder, "blame", "--json").stdout)["lines"]
+    lines = json.loads(skillopt(folder, "show", "rows", "--lines", "--json").stdout)["lines"]
     assert {line["run"] for line in lines if line["version"]} == {trained[1]["run"]}
     assert not (folder / ".skillopt").exists()
 
@@ -85,14 +85,14 @@ def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> No
 
 def test_blame_names_version_run_and_tasks_of_a_line(trained: Trained) -> None:
     folder, result = trained
-    lines = json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]
+    lines = json.loads(skillopt(folder, "show", "rows", "--lines", "--json").stdout)["lines"]
     by_people = [line for line in lines if not line["version"]]
     assert "".join(line["text"] + "\n" for line in by_people) == SKILL
     learned = [line for line in lines if line["version"] and line["text"].startswith("- ")]
     assert learned
     assert all(line["run"] == result["run"] and line["tasks"] for line in learned)
     text = learned[0]["text"].removeprefix("- ")
-    (row,) = [row for row in skillopt(folder, "blame").stdout.splitlines() if text in row]
+    (row,) = [row for row in skillopt(folder, "show", "rows", "--lines").stdout.splitlines() if text in row]
     assert result["run"] in row
     assert learned[0]["tasks"][0] in row
 
@@ -103,7 +103,7 @@ def test_blame_gives_a_line_that_a_rollback_brought_back_to_whoever_wrote_it(
     folder = copy(written[0], tmp_path / "copy")
     shas = written[1]
     assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0
-    lines = json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]
+    lines = json.loads(skillopt(folder, "show", "rows", "--lines", "--json").stdout)["lines"]
     sources = {line["text"] + "\n": line["commit"] for line in lines}
     assert (sources[EMAIL], sources[DATES], sources[OTHER]) == (shas[0], shas[0], shas[1])
 
@@ -117,6 +117,8 @@ def test_blame_tells_what_people_committed_between_versions(written: tuple[Path,
     by_hand = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "--detach")
     newest = version(folder, text + "- Learned.\n", "rows: add a rule", *scores(0.5, 0.6))
-    lines = {line["text"]: line for line in json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]}
+    lines = {
+        line["text"]: line for line in json.loads(skillopt(folder, "show", "rows", "--lines", "--json").stdout)["lines"]
+    }
     assert (lines["- By hand."]["commit"], lines["- By hand."]["version"]) == (by_hand, False)
     assert (lines["- Learned."]["commit"], lines["- Learned."]["version"]) == (newest, True)

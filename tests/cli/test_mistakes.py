@@ -140,7 +140,7 @@ MISTAKES = (
     Mistake("show rows", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("show nope", 2, "expected a version (a commit, branch or tag), found 'nope'", "`skillopt log`"),
     Mistake("diff rows", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
-    Mistake("blame rows", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
+    Mistake("show rows --lines", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("rollback rows abc", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("take rows", 2, "skill 'rows' has no draft to take", "`skillopt log rows`"),
     Mistake("evaluate rows --of draft", 2, "skill 'rows' has no draft", "`skillopt log rows`"),

@@ -44,7 +44,7 @@ def test_bloat_goes_as_a_version_and_blame_names_the_tasks_that_need_the_rest(tm
     kept = {one["text"]: one["tasks"] for one in found["units"] if one["kept"]}
     assert kept.keys() == {*NEEDED}
     assert found["tokens_after"] < 0.6 * found["tokens_before"]
-    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "blame", "rows")["lines"]}
+    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "show", "rows", "--lines")["lines"]}
     assert {text: blamed[text] for text in NEEDED} == kept
     report = skillopt(root, "report", "rows", "--format", "markdown").stdout
     assert "## Text and the tasks" in report
@@ -87,7 +87,7 @@ def test_with_few_tasks_the_short_text_is_a_draft_that_a_person_takes(tmp_path: 
     assert "next: skillopt take rows" in said
     assert skillopt(root, "take", "rows").returncode == 0
     assert not any(line in text_of(root) for line in BLOAT)
-    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "blame", "rows")["lines"]}
+    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "show", "rows", "--lines")["lines"]}
     assert all(blamed[text] for text in NEEDED)
 
 

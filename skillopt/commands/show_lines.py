@@ -1,11 +1,10 @@
-"""The command `blame`: which version, run and tasks put each line of a skill here, from git."""
+"""The option `--lines` of `show`: which version, run and tasks put each line of a skill here, from git."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import typer
 
-from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text, list_tasks
 from skillopt.project import Selection
 from skillopt.runs.history import versions_of
@@ -17,9 +16,8 @@ from skillopt.versions.decisions import edits_of, needed_of
 from skillopt.versions.repository import Repository
 
 
-def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
+def show_lines(selection: Selection, *, as_json: bool) -> None:
     """Show which version, run and tasks put each line of the newest version here."""
-    selection = Selection(skill)
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     newest, name = versions_of(repository, target.name)[0].sha, target.name
