@@ -150,7 +150,7 @@ def gate(
     asked = _Options(demand, named.flags, named.suite, pages, strict=strict, direct=direct)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = _gate(base, head, asked, observer) if install is None else _install(install, asked)
-    show(report, render_gate_text, as_json=as_json, folds=False)
+    show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:
         raise typer.Exit(report.exit_code)

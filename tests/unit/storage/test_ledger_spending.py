@@ -16,7 +16,7 @@ def test_it_is_told_role_by_role_and_an_unknown_price_stays_unknown(ledger: Ledg
     assert ledger.spending("run") == {
         "target": Usage(2, 20, 10, 0.5),
         "judge": Usage(6, 240, 0, 1.0),
-        "optimizer": Usage(2, 14, 6, None),
+        "optimizer": Usage(2, 14, 6, None, at_least=1.0),
     }
     assert ledger.spending("other") == {}
 
