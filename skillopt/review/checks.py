@@ -8,6 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from skillopt.review.result import ChangeFinding, Weight
+from skillopt.safety.capabilities import DifferenceKind, capability_difference
+from skillopt.safety.credentials import mask
+from skillopt.safety.escaping import truncate
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
 from skillopt.safety.text_classes import LintClass
@@ -52,18 +55,19 @@ def check_new_text(
     leaks = tuple(_leaks(before, after, path, protected))
     places = {one.path for one in leaks}
     quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
-    piped = () if LintClass.NETWORK_COMMAND in allow else tuple(_piped(before, after, path))
+    piped = () if LintClass.PROGRAM in allow else tuple(_piped(before, after, path))
     said = {(one.path, one.line) for one in piped}
     linted = (
         one
         for one in _linted(before, after, path, allow)
-        if one.rule != LintClass.NETWORK_COMMAND.value or (one.path, one.line) not in said
+        if one.rule != LintClass.PROGRAM.value or (one.path, one.line) not in said
     )
     return (
         *_validated(before, after, path),
         *linted,
         *piped,
         *_scripts(before, after, path),
+        *(() if LintClass.REMOVED_RULE in allow else _removed(before, after, path)),
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
@@ -83,11 +87,11 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
     old, new = _texts(before), _texts(after)
     for name, text in new.items():
         is_markdown = name.endswith(_MARKDOWN)
-        change = old.get(name, ""), text, frozenset(allow)
+        change = old.get(name, ""), text, frozenset({*allow, LintClass.REMOVED_RULE})
         for one in (*lint_change(*change), *find_marks(*change)):
             if is_markdown or one.kind in _ANYWHERE:
                 weight = _weigh(one, text)
-                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON and weight is not Weight.NOTE
+                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
                 yield ChangeFinding(
                     path=_join(path, name),
                     line=one.line,
@@ -106,6 +110,19 @@ def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFi
             yield ChangeFinding(_join(path, name), 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True)
 
 
+def _removed(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+    """Find the rules that no file has any more."""
+    old, new = (
+        "\n\n".join(_texts(one)[name] for name in _texts(one) if name.endswith(_MARKDOWN)) for one in (before, after)
+    )
+    for one in capability_difference(old, new) if before else ():
+        if one.waits and one.kind is DifferenceKind.REMOVED:
+            said = f"the rule {truncate(repr(mask(one.text)), _LONGEST)} is removed"
+            yield ChangeFinding(
+                _join(path, _SKILL_FILE), 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True
+            )
+
+
 def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
     old = _texts(before)
     for name, text in _texts(after).items():
@@ -121,6 +138,8 @@ def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFind
 def _weigh(one: LintFinding, text: str) -> Weight:
     if one.kind is LintClass.HTML_COMMENT and _REGION_MARKER.fullmatch(_LINE_END.split(text)[one.line - 1]):
         return Weight.WARN
+    if one.kind is LintClass.FRONTMATTER:
+        return Weight.NOTE
     return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 
