@@ -65,7 +65,7 @@ _WAITING = {
     DifferenceKind.PERMISSION: (LintClass.PERMISSION_KEY, "adds the permission key"),
     DifferenceKind.HOST: (LintClass.URL, "adds the URL"),
     DifferenceKind.PROGRAM: (LintClass.PROGRAM, "adds a program that reaches further:"),
-    DifferenceKind.SETTINGS: (LintClass.SENSITIVE_PATH, "adds a path to secrets or settings, or includes a file:"),
+    DifferenceKind.SETTINGS: (LintClass.SENSITIVE_PATH, "adds a path to secrets or settings"),
 }
 
 _ADVICE = {

@@ -29,8 +29,7 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.safety.capabilities import NewCapability
-from skillopt.safety.literals import LiteralKind
+from skillopt.safety.capabilities import DifferenceKind, NewCapability
 from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
@@ -57,7 +56,7 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         rollouts=16,
         paid_rollouts=8,
         spent={"target": Usage(8, 100, 10, 0.25)},
-        difference=(NewCapability(LiteralKind.HOST, text, 3),),
+        difference=(NewCapability(DifferenceKind.HOST, text, 3),),
     )
     return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
 
