@@ -144,4 +144,4 @@ def test_the_capability_difference_stands_before_what_was_measured() -> None:
     text = render_gate_text(report())
 
     assert "- new host: rows" in text.splitlines()
-    assert text.index("Capability difference: what this text lets") < text.index("With confidence 0.9")
+    assert text.index("Capability difference: ") < text.index("With confidence 0.9")
