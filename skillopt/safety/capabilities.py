@@ -101,7 +101,7 @@ _HOST: Final = re.compile(
     r"|(?<![\w./@-])(?:[\w-]{1,63}\.){1,8}(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)"
     rf"(?![\w.(]?\w|\()(?:/{_REST}*)?"
     rf"|(?<![\w./@-])(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,18}}(?::\d{{1,5}}\b(?!:)|(?=/\w))(?:/{_REST}*)?"
-    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?:[:/]\w{_REST}*)?(?![\w.-])"
+    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?:[:/]\w{_REST}*)?(?!\w|[.-]\w)"
 )
 _PROSE_HOST: Final = re.compile(
     r"(?<![\w./@-])(?:[\w-]{1,63}\.){1,8}(?:ai|app|page|co|me|info|cloud|tech|shop|store|us|uk|de|ru|cn)(?![\w(])"
@@ -163,6 +163,7 @@ def capability_difference(before: str, after: str) -> tuple[NewCapability, ...]:
     >>> [one.text for one in capability_difference("- Give 15 mg/kg.", "- Give 25 mg/kg with `tar`.")]
     ['15 → 25 mg/kg; + with `tar', 'tar']
     """
+    before, after = (mask(_CODE_TAG.sub("`", text), keep_lines=True) for text in (before, after))
     old = _named(before)
     known, programs = Counter((one.kind, key) for one, key, _ in old), {program for *_, program in old}
     found: dict[tuple[DifferenceKind, str], NewCapability] = {}
@@ -207,13 +208,11 @@ def _lost(before: str, after: str) -> Iterator[NewCapability]:
     old, new = _units(before), _units(after)
     gone, come = _without(old, new), _without(new, old)
     pairs = _pair(gone, come)
-    for kind in (DifferenceKind.REMOVED, DifferenceKind.CHANGED):
-        for at, (line, text, _) in enumerate(gone):
-            other = come[pairs[at]] if at in pairs else None
-            if other is None and kind is DifferenceKind.REMOVED:
-                yield NewCapability(kind, text, line, waits=_ITEM.match(text) is not None)
-            elif other is not None and kind is DifferenceKind.CHANGED:
-                yield NewCapability(kind, _changes(_words(text), _words(other[1])), other[0])
+    for line, text, _ in (one for at, one in enumerate(gone) if at not in pairs):
+        yield NewCapability(DifferenceKind.REMOVED, text, line, waits=_ITEM.match(text) is not None)
+    for at in sorted(pairs):
+        line, text, _ = come[pairs[at]]
+        yield NewCapability(DifferenceKind.CHANGED, _changes(_words(gone[at][1]), _words(text)), line)
 
 
 _Unit = tuple[int, str, tuple[str, ...]]
@@ -223,7 +222,7 @@ _Unit = tuple[int, str, tuple[str, ...]]
 def _units(text: str) -> list[_Unit]:
     """Cut a text at blank lines and at what begins a block, so that lines that are broken anew are the same."""
     head, found, fresh = SkillDocument(text).body_start, list[tuple[int, str]](), True
-    code = code_lines(text)
+    code = _code_lines(text)
     for number, line in enumerate(text[head:].splitlines(), 1 + text.count("\n", 0, head)):
         if line.strip() and (fresh or number in code or _UNIT.match(line)):
             found.append((number, line.rstrip()))
@@ -269,8 +268,8 @@ def _pair(gone: Sequence[_Unit], come: Sequence[_Unit]) -> dict[int, int]:
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> str:
     """Say which words changed, a number with its unit: `15 → 25 mg/kg`, `+ unless asked`, and what went."""
-    sides, said = ([_plain(word) for word in words] for words in (old, new)), list[str]()
-    for tag, a, b, c, d in SequenceMatcher(None, *sides, autojunk=False).get_opcodes():
+    one, other, said = list(map(_plain, old)), list(map(_plain, new)), list[str]()
+    for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         was, now = " ".join(old[a:b]).strip(_EDGES), " ".join(new[c:d]).strip(_EDGES)
         if tag == "replace":
             lead = f"{old[a - 1]} " if a and old[a - 1].isdecimal() else ""
@@ -285,28 +284,22 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=256)
-def code_lines(text: str) -> dict[int, str]:
-    """Map the lines of code, without the fences, to the language of their block."""
-    found: dict[int, str] = {}
-    for token in page_parser(inline=False).parse(text[:_LONGEST_READ]):
-        if token.type in ("fence", "code_block") and token.map:
-            info = (token.info.split() or [""])[0].lower()
-            fence = token.type == "fence"
-            found.update(dict.fromkeys(range(token.map[0] + 1 + fence, token.map[1] + 1 - fence), info))
-    return found
+def _code_lines(text: str) -> frozenset[int]:
+    """Return the numbers of the lines of code, without the fences."""
+    blocks = (token for token in page_parser(inline=False).parse(text[:_LONGEST_READ]) if token.map)
+    spans = ((*(one.map or (0, 0)), one.type == "fence") for one in blocks if one.type in ("fence", "code_block"))
+    return frozenset(line for first, last, fence in spans for line in range(first + 1 + fence, last + 1 - fence))
 
 
 @lru_cache(maxsize=256)
 def _named(text: str) -> tuple[_Found, ...]:
     """Find all that a text names, in the order of its lines."""
-    text = mask(_CODE_TAG.sub("`", text), keep_lines=True)
     lines = [line[:_LONGEST_LINE] for line in text[:_LONGEST_READ].splitlines()]
-    code, head = code_lines(text), SkillDocument(text).body_start
+    code, head = _code_lines(text), SkillDocument(text).body_start
     prose = [
         "" if number in code or line.lstrip().startswith(("```", "~~~")) else line
         for number, line in enumerate(lines, 1)
     ]
-    found = list[_Found]()
     found = [
         _new(DifferenceKind.FRONTMATTER, line.strip(), number)
         for number, line in enumerate(text[:head].splitlines(), 1)
@@ -322,7 +315,8 @@ def _named(text: str) -> tuple[_Found, ...]:
             found += _of_code("\n".join(block), number - len(block) - 1)
             block = []
     for number, line in enumerate(lines, 1):
-        found += [(replace(one, line=number), *rest) for one, *rest in _of_line(line, in_code=number in code)]
+        of_line = _of_line(line, in_code=number in code)
+        found += [(replace(one, line=number), key, program) for one, key, program in of_line]
     return tuple(found)
 
 
@@ -370,7 +364,10 @@ def _of_line(line: str, *, in_code: bool) -> tuple[_Found, ...]:
     """Find hosts, paths, included files, variables, tools and keys on a line, in code and outside of it."""
     read = as_read(line)
     prose = "" if in_code else re.sub(r"`[^`]*`", " \x1a ", read)
-    found = [_new(DifferenceKind.HOST, said, 0, _owner(said)) for said in _hosts(read, prose)]
+    linked = [match[1] or match[2] for match in _LINK.finditer(prose)]
+    named = (match[0].rstrip(".,;:!?") for match in (*_HOST.finditer(read), *_PROSE_HOST.finditer(prose)))
+    hosts = (*filter(_is_host, named), *filter(_SCHEME.match, linked))
+    found = [_new(DifferenceKind.HOST, said, 0, _owner(said)) for said in hosts]
     for match in _PATH.finditer(read):
         said = match[0].rstrip(".,;:!?")
         if _SETTINGS.search(said):
@@ -378,22 +375,12 @@ def _of_line(line: str, *, in_code: bool) -> tuple[_Found, ...]:
         elif _ENDING.search(said) or said[0] in "~/." or said[-1] in "/\\":
             found += [_new(DifferenceKind.FILE, said)] if match[0] in prose else []
     found += [_new(DifferenceKind.SETTINGS, match[0].strip()) for match in _INCLUDE.finditer(prose)]
-    linked = (match[1] or match[2] for match in _LINK.finditer(prose))
     files = (*(match[0] for match in _FILE.finditer(prose)), *(one for one in linked if not _SCHEME.match(one)))
     found += [_new(DifferenceKind.FILE, said) for said in files if said[0] != "#"]
     found += [_new(DifferenceKind.VARIABLE, match[0]) for match in _VARIABLE.finditer(read)]
     found += [_new(DifferenceKind.TOOL, match[0], 0, match[0]) for match in _TOOL.finditer(read)]
     keys = (match[0] for match in _KEY.finditer(read) if _ALLOWED.search(match[0]) and _JOINED.fullmatch(match[0]))
     return (*found, *(_new(DifferenceKind.PERMISSION, key) for key in keys))
-
-
-def _hosts(read: str, prose: str) -> Iterator[str]:
-    for match in (*_HOST.finditer(read), *_PROSE_HOST.finditer(prose)):
-        if _is_host(said := match[0].rstrip(".,;:!?")):
-            yield said
-    for match in _LINK.finditer(prose):
-        if _SCHEME.match(target := match[1] or match[2]):
-            yield target
 
 
 def _is_host(said: str) -> bool:

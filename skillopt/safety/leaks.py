@@ -39,12 +39,6 @@ _TABLE: Final = 3  # tasks whose answers make a table
 _NAME_WORDS: Final = 6  # of a name; longer cells are sentences
 _LEAST_ROW: Final = 8  # characters of two cells: shorter ones, as `1,2`, are in every table
 
-_WORD_BYTES: Final = 7  # of a word in a suite, with its space
-_EXACT_WORDS: Final = 500_000
-_EXACT_TEXT: Final = 2_000
-"""Of a suite with up to so many protected words, and of texts up to so many, every run is known. Beyond,
-runs at regular distances, so that a quote must be longer to be found for sure, by the factor of the excess."""
-
 _CODE: Final = (".bash", ".go", ".java", ".js", ".pl", ".py", ".rb", ".rs", ".sh", ".sql", ".ts")
 _NUMBERS: Final = re.compile(r"\d+")
 _LEAST_ID: Final = 4  # characters: a shorter id is a word
@@ -110,7 +104,6 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     """Index the text of a suite that edits must not contain; of one fold as `train`, that of the suite in folds."""
     suite = suite.whole or suite
     suite = replace(suite, splits=tuple((split, task.with_image_files) for split, task in suite.splits))
-    step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()
     values: _Values = defaultdict(frozenset)
@@ -118,7 +111,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     for at, (split, task) in enumerate(suite.splits):
         for kind, texts in _protected(split, task).items():
             words = [split_words(text) for text in texts]
-            found = set(chain.from_iterable(_runs(one, step) for one in words))
+            found = set(chain.from_iterable(map(_runs, words)))
             shared.update(found if kind is LeakClass.TRAIN_ANSWER else ())
             runs[kind] |= found
             # Options are compared as values too: a number may be all there is of an answer.
@@ -153,8 +146,8 @@ def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[LeakCl
 
 def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
     """Find runs of words that only protected text has."""
-    runs = list(_runs(words, 1))
-    fresh = set(runs) - set(_runs(known, 1))
+    runs = list(_runs(words))
+    fresh = set(runs) - set(_runs(known))
     for kind, secret in protected.runs.items():
         common = fresh & secret
         starts = [start for start, run in enumerate(runs) if run in common]
@@ -237,7 +230,7 @@ def _open_runs(suite: Suite) -> set[int]:
     teaching = [task for split, task in suite.splits if suite.folds or split is Split.TRAIN]
     said = Counter[int]()
     for task in teaching:
-        said.update({run for text in _feedback_texts(task) for run in _runs(split_words(text), 1)})
+        said.update({run for text in _feedback_texts(task) for run in _runs(split_words(text))})
     return {run for run, tasks in said.items() if tasks > 1 or not suite.folds}
 
 
@@ -268,13 +261,6 @@ def _answer_class(split: Split) -> LeakClass:
     return LeakClass.TRAIN_ANSWER if split is Split.TRAIN else LeakClass.HELD_OUT_ANSWER
 
 
-def _size(suite: Suite) -> int:
-    return sum(
-        len(task.prompt) + sum(len(file.content) for file in (*task.files, *task.verifier.files))
-        for _, task in suite.splits
-    )
-
-
 def _joined(texts: Iterable[str]) -> bytes:
     return b"\n".join(_joined_words(split_words(text)) for text in texts)
 
@@ -283,10 +269,8 @@ def _joined_words(words: Sequence[bytes]) -> bytes:
     return b" %b " % b" ".join(words)
 
 
-def _runs(words: Words, step: int) -> Iterator[int]:
-    """Hash runs of words, in a long text every `step`-th of them."""
-    every = 1 if len(words) <= _EXACT_TEXT else step
-    return map(hash, zip(*(words[start::every] for start in range(_RUN)), strict=False))
+def _runs(words: Words) -> Iterator[int]:
+    return map(hash, zip(*(words[start:] for start in range(_RUN)), strict=False))
 
 
 def split_words(text: str) -> Words:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.safety.rewording import is_reworded
+from skillopt.loop.memory import is_reworded
 from tools.measure_refusals import PAIRS, demo_pairs, main, rates, read_pairs
 
 FILES = sorted(PAIRS.glob("*.jsonl"))
