@@ -254,14 +254,6 @@ class Settings(PresetConstants):
         tuple[LintClass, ...],
         Field(description="Classes of text that edits may add though they are refused or need a person."),
     ] = ()
-    review: Annotated[
-        Literal["auto", "always", "listed"],
-        Field(
-            description="What becomes of a text with something new in its capability difference: it waits as a draft "
-            "until a person takes it (`always`), or the difference is only `listed`. `auto` is `always` where no "
-            "sandbox bounds who does the tasks: agents without bubblewrap. `skillopt docs reviewing`"
-        ),
-    ] = "auto"
     # Caps
     max_rollouts: Annotated[
         int | None, Field(description="Cap on rollouts of a run, held-out test included.", gt=0)

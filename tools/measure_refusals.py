@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from skillopt.safety.rewording import is_reworded
+from skillopt.loop.memory import is_reworded
 
 PAIRS = Path(__file__).parent / "refusals"
 _ADVICE = PAIRS.parents[1] / "benchmarks" / "demo" / "advice.toml"

@@ -13,7 +13,7 @@ from skillopt import __version__
 from skillopt.errors import RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.runs.history import compare_versions, difference_of_files, roll_back
-from skillopt.safety.capabilities import describe_difference
+from skillopt.safety.capabilities import NOTHING, describe_difference
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.decisions import Decisions
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, catalogue_of, served_skill, skill_address
@@ -187,7 +187,7 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     title = f"# {name}: {changed.before[:SHOWN_DIGITS]} to {changed.after[:SHOWN_DIGITS]}"
     if version == _DRAFT:
         title += f"\n\n{_NOT_ACCEPTED} {TAKE.format(name=name)}"
-    new = describe_difference(difference_of_files(changed.old, changed.new)) or ["nothing new"]
+    new = describe_difference(difference_of_files(changed.old, changed.new)) or [NOTHING]
     title += "\n\nCapability difference (text to judge, no instruction):\n\n" + quoted("\n".join(new))
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 

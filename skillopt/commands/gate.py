@@ -15,7 +15,7 @@ from skillopt.commands.output import SHORT, append_report, interruptible, show, 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers, settle_review
+from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
@@ -39,7 +39,6 @@ from skillopt.runs.history import difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
-from skillopt.safety.capabilities import describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.plurals import count_noun
@@ -301,9 +300,6 @@ class _Gate:
         """Find what the texts bring, and what else changed with them."""
         row, settings, base = work.row, work.target.settings, work.base
         yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
-        if row.difference and settle_review(settings).review == "always":
-            said = "; ".join(describe_difference(row.difference))
-            yield replace(_finding(row, Weight.NOTE, "capability", said), person=True)
         if work.suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")

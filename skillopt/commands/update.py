@@ -100,6 +100,8 @@ def _merge(branch: DraftBranch, onto: str) -> tuple[Skill, Skill, Skill, str]:
     if conflicts:
         raise UsageError(f"{name}: both changed the same lines of {', '.join(conflicts)}; merge them by hand")
     text = skill_from_files(name, tuple(merged), old.document.trained)
+    if lost := [one for one in old.document.regions if old.text[one.start : one.end] not in text.text]:
+        raise UsageError(f"{name}: {onto!r} changes the protected region {lost[0].name!r}; merge it by hand")
     if text.digest in (old.digest, base.digest):
         raise UsageError(f"{name}: skillopt/{name} has the text of {onto!r} already, or builds on it")
     return old, upstream, text, tip

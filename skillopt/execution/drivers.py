@@ -110,14 +110,6 @@ def shared_verifier(spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> Veri
     return load_verifier(spec, sandbox=sandbox)
 
 
-def settle_review(settings: Settings) -> Settings:
-    """Decide `review` where it is left open: by whether a sandbox bounds who does the tasks."""
-    if settings.review != "auto":
-        return settings
-    free = runs_agent(settings) and (settings.sandbox == "none" or bool(sandbox_warning(settings.sandbox)))
-    return settings.model_copy(update={"review": "always" if free else "listed"})
-
-
 def caps_of(settings: Settings) -> Caps:
     """Return what a run may consume."""
     return Caps(settings.max_usd or 0.0, settings.max_tokens or 0, (settings.max_minutes or 0.0) * 60.0)

@@ -8,7 +8,6 @@ from functools import lru_cache
 from skillopt.errors import EditError
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.prompts.reviewing import FlaggedLine
-from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import LintFinding, find_marks
 from skillopt.safety.text_classes import LintClass
@@ -105,11 +104,8 @@ def find_held(
     """
     old, new = ([line.strip() for line in text.splitlines()] for text in (before, after))
     read = [one for one in flagged if before != after and (not one.text or (one.text in new and one.text not in old))]
-    found = capability_difference(before, after) if settings.review == "always" else ()
-    added = (f"line {one.line} adds the {one.kind} {truncate(repr(one.text), 80)}" for one in found)
     return (
         *find_marks(before, after, frozenset(settings.allow)),
-        *(LintFinding(LintClass.CAPABILITY, said, one.text, one.line) for one, said in zip(found, added, strict=True)),
         *(LintFinding(LintClass.REVIEWER, _flag_words(one, new), one.text, _line_of(one, new)) for one in read),
         *(_repeated(old, new, again) if LintClass.REFUSED not in settings.allow else ()),
     )

@@ -23,7 +23,7 @@ Refusal = tuple[Edit, str]
 def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[LintClass]) -> str:
     """Return why a change may not be made, in one line; empty when it may."""
     found = [finding.message for finding in lint_change(before.text, after.text, frozenset(allow))]
-    if LintClass.NETWORK_COMMAND not in allow:  # a person may look at others; this one is not even run in rollouts
+    if LintClass.PROGRAM not in allow:  # a person may look at others; this one is not even run in rollouts
         known = set(before.text.splitlines())
         told = (part.text.splitlines() for part in after.parts if not is_script(part.path))
         new = (line for lines in told for line in lines if line not in known)

@@ -302,8 +302,7 @@ class DraftChanged(Event, _Changed):
 
     def __str__(self) -> str:
         waiting = count_noun(len(self.changes), "edit") if self.changes else "empty"
-        named = ", ".join(dict.fromkeys(text for one in self.changes for text in one.edit.ungrounded))
-        return f"step {self.step}: draft: {waiting}{f'; no cited task shows {_cut(named)}' if named else ''}"
+        return f"step {self.step}: draft: {waiting}"
 
 
 @dataclass(frozen=True, slots=True)

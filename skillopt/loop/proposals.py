@@ -21,7 +21,6 @@ from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.loop.proposing import make_lines
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
-from skillopt.safety.grounding import name_ungrounded
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -63,7 +62,7 @@ def check_proposal(
     What training began with is `first`; text that was added since is looked at for leaks as a whole.
     """
     train = {task.id for task in suite.tasks(Split.TRAIN)}
-    refused = {edit.id: reason for edit in edits if (reason := _ungrounded(edit, train))}
+    refused = {edit.id: reason for edit in edits if (reason := _misses_tasks(edit, train))}
     grounded = [edit for edit in edits if edit.id not in refused]
     sound, unsound = check_edits(document, grounded, settings.allow, by_people)
     alone = [change.edit for change in sound]
@@ -179,9 +178,7 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
     cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
     ran = yield from evidence.run(evidence.draft.skill, cited)
     failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
-    text, shown = evidence.draft.skill.text, [(evidence.tasks[name], seen.rollout) for name, seen in ran.items()]
-    about = [name_ungrounded(edit, text, shown) for edit in edits if failing.keys() & set(edit.tasks)]
-    lines = make_lines(about, failing)
+    lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
     for edit in edits:
         if not failing.keys() & set(edit.tasks):
             yield events.EditRefused(1, edit, "the tasks that it cites pass without it")
@@ -205,7 +202,7 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
         )
 
 
-def _ungrounded(edit: Edit, train: set[str]) -> str:
+def _misses_tasks(edit: Edit, train: set[str]) -> str:
     """Return what is wrong with the tasks that an edit cites; empty when nothing is."""
     unknown = [name for name in edit.tasks if name not in train]
     if unknown:

@@ -21,7 +21,6 @@ from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.prompts.proposed_edits import ProposedEdit, Reflection
 from skillopt.prompts.reflection_replies import ReflectionReader
 from skillopt.rollouts import Rollout
-from skillopt.safety.grounding import name_ungrounded
 from skillopt.safety.leaks import ProtectedText
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
@@ -208,7 +207,7 @@ def propose_lines(
     clean = [edit for edit in edits if edit not in leaking]
     parts = [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))]
     symptoms = {name: seen.symptoms for name, seen in shown.items()}
-    lines = make_lines([name_ungrounded(part, skill.text, pairs) for part in parts], symptoms)
+    lines = make_lines(parts, symptoms)
     evidence.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 

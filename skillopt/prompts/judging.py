@@ -18,7 +18,7 @@ from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.json_replies import find_object
-from skillopt.safety.judge_address import quote_lines
+from skillopt.prompts.judge_address import quote_lines
 from skillopt.tasks import digest_of
 
 JUDGING: Final = "each criterion twice, in random order"

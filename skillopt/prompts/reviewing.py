@@ -15,7 +15,7 @@ from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.json_replies import read_object, schema_of
-from skillopt.safety.judge_address import quote_lines
+from skillopt.prompts.judge_address import quote_lines
 from skillopt.tasks import digest_of
 
 _READINGS: Final = (1, 2)

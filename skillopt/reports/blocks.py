@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from skillopt.reports.view import CellState, HeatRow
-from skillopt.safety.capabilities import NewCapability, describe_difference
+from skillopt.safety.capabilities import NOTHING, NewCapability, describe_difference
 from skillopt.safety.escaping import truncate
 
 _OPEN, _CLOSE = "\x02", "\x03"
@@ -161,9 +161,9 @@ def list_names(names: Sequence[str], most: int = 1_000_000, longest: int = 200) 
 
 
 def difference_blocks(found: Sequence[NewCapability]) -> list[ReportBlock]:
-    """Show a capability difference in at most eight lines, which stand before the text."""
+    """Show a capability difference in a few lines, which stand before the text."""
     rows = [_CODE.sub(lambda said: cited(said[1]), line) for line in describe_difference(tuple(found))]
-    told = "what this text lets or tells an agent do and the text before did not." if rows else "nothing new."
+    told = "what this text drops and changes, and what it has that the text before had not." if rows else NOTHING
     return [Paragraph(f"**Capability difference**: {told}"), *([Bullets(rows)] if rows else [])]
 
 

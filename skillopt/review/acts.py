@@ -8,8 +8,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from skillopt.prompts.judge_address import addressing_lines
 from skillopt.rollouts import Acts, Trajectory
-from skillopt.safety.judge_address import addressing_lines
 from skillopt.tasks import File, Task, VerifierSpec
 
 

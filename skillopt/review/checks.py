@@ -9,9 +9,11 @@ from typing import Final
 
 from skillopt.errors import SkillError
 from skillopt.review.result import ChangeFinding, Weight
+from skillopt.safety.capabilities import DifferenceKind, capability_difference
+from skillopt.safety.credentials import mask
+from skillopt.safety.escaping import truncate
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
-from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import read_frontmatter
@@ -36,8 +38,6 @@ _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _PIPED: Final = "pipe-to-shell"
 _LONGEST: Final = 120
-_MOST_QUOTED: Final = 3
-_SAYS: Final = re.compile(r"[^\W_]")
 _TOOL: Final = re.compile(r"[^\s,'()\[\]]+(?:\([^)]*\))?")
 _GRANTS: Final = frozenset({"allowed-tools"})
 """Fields that only grant: what is no longer in one needs nobody's look."""
@@ -62,12 +62,12 @@ def check_new_text(
     leaks = tuple(_leaks(before, after, path, protected))
     places = {one.path for one in leaks}
     quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
-    piped = () if LintClass.NETWORK_COMMAND in allow else tuple(_piped(before, after, path))
+    piped = () if LintClass.PROGRAM in allow else tuple(_piped(before, after, path))
     said = {(one.path, one.line) for one in piped}
     linted = (
         one
         for one in _linted(before, after, path, allow)
-        if one.rule != LintClass.NETWORK_COMMAND.value or (one.path, one.line) not in said
+        if one.rule != LintClass.PROGRAM.value or (one.path, one.line) not in said
     )
     return (
         *(_for_a_person(before, after, path) if before else ()),
@@ -75,13 +75,14 @@ def check_new_text(
         *linted,
         *piped,
         *_scripts(before, after, path),
+        *(() if LintClass.REMOVED_RULE in allow else _removed(before, after, path)),
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
 
 
 def _for_a_person(before: Skill, after: Skill, path: str) -> Iterator[ChangeFinding]:
-    """Find what no measurement sees: tools that are granted, another description, and lines that are gone."""
+    """Find what no measurement sees: tools that are granted, and another description."""
     old, new = (_fields(skill) for skill in (before, after))
     place = _join(path, _SKILL_FILE)
     for name in sorted({*old, *new} - _HARMLESS_FIELDS):
@@ -90,18 +91,6 @@ def _for_a_person(before: Skill, after: Skill, path: str) -> Iterator[ChangeFind
             said = f"{name} was {old.get(name, '')[:_LONGEST]!r} and becomes {new.get(name, '')[:_LONGEST]!r}"
             rule = "description" if name == "description" else "permission"
             yield ChangeFinding(place, 1, Weight.NOTE, rule, said, person=True)
-    texts = _texts(after)
-    for name, text in _texts(before).items():
-        kept = texts.get(name, "")
-        gone = [(number, line) for number, line in _added(kept, text) if _SAYS.search(line)]
-        if name == _SKILL_FILE and before.document.frontmatter is not None:
-            gone = [one for one in gone if one[0] > len(text.splitlines()) - len(before.document.body.splitlines())]
-        if gone and name.endswith(_MARKDOWN):
-            quoted = ", ".join(repr(line.strip()[:_LONGEST]) for _, line in gone[:_MOST_QUOTED])
-            more = f" and {len(gone) - _MOST_QUOTED} more" if len(gone) > _MOST_QUOTED else ""
-            said = f"{count_noun(len(gone), 'line')} removed or changed: {quoted}{more}"
-            number = min(gone[0][0], len(kept.splitlines())) or 1
-            yield ChangeFinding(_join(path, name), number, Weight.NOTE, "removed", said, person=True)
 
 
 def _fields(skill: Skill) -> dict[str, str]:
@@ -127,11 +116,11 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
     old, new = _texts(before), _texts(after)
     for name, text in new.items():
         is_markdown = name.endswith(_MARKDOWN)
-        change = old.get(name, ""), text, frozenset(allow)
+        change = old.get(name, ""), text, frozenset({*allow, LintClass.REMOVED_RULE})
         for one in (*lint_change(*change), *find_marks(*change)):
-            if is_markdown or one.kind in _ANYWHERE:
+            if (is_markdown or one.kind in _ANYWHERE) and not (before and one.kind is LintClass.FRONTMATTER):
                 weight = _weigh(one, text)
-                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON and weight is not Weight.NOTE
+                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
                 yield ChangeFinding(
                     path=_join(path, name),
                     line=one.line,
@@ -150,6 +139,19 @@ def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFi
             yield ChangeFinding(_join(path, name), 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True)
 
 
+def _removed(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+    """Find the rules that no file has any more."""
+    old, new = (
+        "\n\n".join(_texts(one)[name] for name in _texts(one) if name.endswith(_MARKDOWN)) for one in (before, after)
+    )
+    for one in capability_difference(old, new) if before else ():
+        if one.waits and one.kind is DifferenceKind.REMOVED:
+            said = f"the rule {truncate(repr(mask(one.text)), _LONGEST)} is removed"
+            yield ChangeFinding(
+                _join(path, _SKILL_FILE), 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True
+            )
+
+
 def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
     old = _texts(before)
     for name, text in _texts(after).items():
@@ -165,6 +167,8 @@ def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFind
 def _weigh(one: LintFinding, text: str) -> Weight:
     if one.kind is LintClass.HTML_COMMENT and _REGION_MARKER.fullmatch(_LINE_END.split(text)[one.line - 1]):
         return Weight.WARN
+    if one.kind is LintClass.FRONTMATTER:
+        return Weight.NOTE
     return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from skillopt.errors import SkillError, UsageError
-from skillopt.execution.drivers import Drivers, Given, load_drivers, settle_review
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of, recorded_events
 from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
@@ -95,7 +95,6 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     """RunPlan a run, and refuse a skill or a suite that could not be trained."""
     project = selection.project()
     target = project.target(selection)
-    target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
     repository.check_name(f"skillopt-draft/{target.name}")

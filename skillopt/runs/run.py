@@ -389,8 +389,7 @@ def _paragraph(edit: Edit) -> str:
     old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    named = f". No cited task shows {disarm(escape_terminal(', '.join(edit.ungrounded)))}" if edit.ungrounded else ""
-    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}{named}", _WIDTH)
+    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 
 

@@ -49,6 +49,12 @@ _ASSIGNMENT = re.compile(
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|auth)"
     r"[\w-]{0,20}[\"'`]{0,2}[ \t]{0,5}(?::=|=>|[:=])[ \t]{0,5}[\"'`]{0,2}(?P<value>[^\s\"'`<>{}$()\[\],;]{12,200})"
 )
+_PASSWORD = re.compile(  # in words: a value of letters and digits, or several words with hyphens
+    r"(?i)\b(?:passw(?:or)?d|passphrase|passcode)\b[\"'`*]{0,3}(?:[ \t]{0,3}[:=]|[ \t]{1,3}(?:is|was))?[ \t]{0,3}"
+    r"[\"'`*]{0,3}(?!sha|md5|argon|base64|len)(?P<value>"
+    r"(?=[^\s\d\"'`<>{}$()\[\],;]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'`<>{}$()\[\],;]{6,60}"
+    r"|[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,5})(?![\w(])"
+)
 _KEY_LINES = re.compile(r"(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,})*")
 _LONGEST_KEY = 20_000
 _MIXED = re.compile(r"(?=[^0-9]{0,200}[0-9])(?=[^A-Za-z]{0,200}[A-Za-z])")
@@ -78,6 +84,7 @@ def find_credentials(text: str) -> Iterator[Credential]:
         for match in _ASSIGNMENT.finditer(text)
         if _looks_random(match["value"])
     ]
+    found += [Credential("password", *match.span("value")) for match in _PASSWORD.finditer(text)]
     position = 0
     for credential in sorted(found, key=lambda credential: (credential.start, -credential.end)):
         if credential.start >= position:

@@ -1,73 +1,69 @@
 """Detect leaks: text of verifiers, answers or held-out tasks in an edit, or one training answer memorised.
 
-Four kinds of evidence count; each is rare by chance, and none is what general rules are made of:
+Four kinds of evidence count, each rare by chance:
 
 1. *Quote*: eight words in a row, the length that is common for decontamination.
-2. *Data points*: numbers, and names of held-out tables, of one task, which together are too specific to be an example:
-   two cells of a row are.
-3. *Told answers*: a short answer beside words of its prompt, a line about one answer, or a table of several: values
-   and names of answers of single tasks, each near words of its task's prompt; numbers in words are numbers.
+2. *Values*: numbers, and names of held-out tables, that one task alone has: two of a held-out task, one long one,
+   six of a training answer, or values of three tasks.
+3. *Row*: the first two cells of a row of a held-out answer, in a row.
 4. *Id*: the id of a task, where it is not a word that a rule may use.
 
 What the skill or the training tasks show is no secret, nor is what a training task's verifier can say as feedback: its
 options, the names of its checks and the quoted strings of its code, but no criterion of a rubric; with folds, what two
 verifiers or more can say. It follows from the whole suite alone, so that training, proposals and the change gate decide
-alike. What several training answers have is a rule, not a memory. Case, width, spaces and punctuation are ignored, and
-plain encodings are read. A paraphrase, a translation, fewer than eight words without data and one value on its own pass
-unseen. Scan all that was added since the first version of a skill: a leak in pieces is seen whole.
+alike. What several training answers have is a rule, not a memory. Case, width, spaces and punctuation are ignored.
+Encoded, spelled out, translated or rephrased text passes unseen, and so does one short value. Scan all that was added
+since the first version of a skill: a leak in pieces is seen whole.
 """
 
-import base64
-import codecs
 import json
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.told_answers import Answers, Words, find_told, index_answers, split_words, write_numbers
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
 _RUN: Final = 8
 """Words in a row that make a quote."""
 
-_HELD_OUT_WEIGHT: Final = 8
-_TRAIN_WEIGHT: Final = 30
-"""How specific values must be together. A value weighs its length less one: `CON-0425` 6, a date 7, a telephone number
-11; one of three signs less, a year nothing. Examples from training tasks are welcome in a rule, so more are allowed."""
-
-_WORD_BYTES: Final = 7
-_EXACT_WORDS: Final = 500_000
-_EXACT_TEXT: Final = 2_000
-"""Of a suite with up to so many protected words, and of texts up to so many, every run is known. Beyond,
-runs at regular distances, so that a quote must be longer to be found for sure, by the factor of the excess."""
+_LEAST_VALUE: Final = 4  # characters: shorter values are in every text
+_LONG_VALUE: Final = 9  # characters: longer than a date or an order's number, which a rule may show
+_HELD_OUT_VALUES: Final = 2  # one may be an example by chance
+_TRAIN_VALUES: Final = 6  # a rule may show a row of a training task: at most five values in the demo's tables
+_TABLE: Final = 3  # tasks whose answers make a table
+_NAME_WORDS: Final = 6  # of a name; longer cells are sentences
+_LEAST_ROW: Final = 8  # characters of two cells: shorter ones, as `1,2`, are in every table
 
 _CODE: Final = (".bash", ".go", ".java", ".js", ".pl", ".py", ".rb", ".rs", ".sh", ".sql", ".ts")
-
-_SPACED: Final = dict.fromkeys(b".-/:_'+`*~#@\\^$%", " ")
-_NUMBERS = re.compile(r"\d+")
-_LEAST_ID: Final = 4
+_NUMBERS: Final = re.compile(r"\d+")
+_LEAST_ID: Final = 4  # characters: a shorter id is a word
 _SERIES: Final = 3
 """Ids that differ in a number only, from which on they are no words of a rule, as `utf8` or `iso-8601` may be."""
 
-_QUOTED = re.compile(
+_QUOTED: Final = re.compile(
     r"""(?:(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)\s*[rbfu]{0,2})+""", re.DOTALL
 )
 """String literals of most languages; what stands side by side is one text."""
 
-_DIGIT = re.compile(rb"[0-9]")
-_CELL: Final = re.compile(r"[^,;|\t{}\[\]\"]{4,80}")
+_DIGIT: Final = re.compile(rb"[0-9]")
 _YEAR: Final = re.compile(rb"(?:19|20)\d\d")
-_SHORT_VALUE: Final = 3
-_NAME_WORDS: Final = 6
-_NAME_WEIGHT: Final = 6  # at most, so that one name alone is never enough
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
-_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-_SPACED_OUT: Final = re.compile(r"(?:(?<=\s\S)|(?<=^\S))[ \t](?=\S(?:\s|$))")
+_CELLS: Final = re.compile(r"[,;|\t]")
+# Signs inside values and names are dropped, so that `CON-0425` is one word however it is punctuated.
+# Other signs divide words.
+_INSIDE: Final = b".-/:_'+`*~#@\\^$%"
+_SPACED: Final = dict.fromkeys(_INSIDE, " ")
+_TABLE_OF_SIGNS: Final = bytes(
+    code if code >= 0x80 or chr(code).isalnum() else 0x20  # noqa: PLR2004 - the end of ASCII
+    for code in range(256)
+)
+_FOREIGN_SIGNS: Final = re.compile(r"[^\w\x00-\x7f]+")
+
+Words = list[bytes]
 
 
 class LeakClass(StrEnum):
@@ -86,23 +82,20 @@ LEAK_REASON: Final = (
 )
 """What the optimizer model is told; the same for every class, or it would tell which texts are kept for checking."""
 
-
-_TOLD: Final = {LeakClass.HELD_OUT_ANSWER: 2, LeakClass.TRAIN_ANSWER: 3}
-"""Words of its prompt with which a whole answer is told, and tasks whose answers make a table."""
+_Values = dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectedText:
     """What edits are compared with, made once for a suite by `index_protected_text`.
 
-    It holds hashes of runs of words by class, numbers and names by task and class, short answers and
-    their data with the words of their prompts, what training shows (prompts, input files, verifiers), and ids of tasks.
+    It holds hashes of runs of words by class, values and the first cells of rows with the class and number of their
+    tasks, what training shows (prompts, input files, verifiers), and ids of tasks.
     """
 
     runs: dict[LeakClass, frozenset[int]]
-    points: dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]
-    answers: Answers
-    classes: tuple[LeakClass, ...]
+    values: _Values
+    rows: _Values
     shown: tuple[bytes, bytes, bytes]
     ids: frozenset[bytes] = frozenset()
 
@@ -111,76 +104,50 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     """Index the text of a suite that edits must not contain; of one fold as `train`, that of the suite in folds."""
     suite = suite.whole or suite
     suite = replace(suite, splits=tuple((split, task.with_image_files) for split, task in suite.splits))
-    step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()
-    points: dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]] = defaultdict(frozenset)
+    values: _Values = defaultdict(frozenset)
+    rows: _Values = defaultdict(frozenset)
     for at, (split, task) in enumerate(suite.splits):
         for kind, texts in _protected(split, task).items():
             words = [split_words(text) for text in texts]
-            found = set(chain.from_iterable(_runs(one, step) for one in words))
+            found = set(chain.from_iterable(map(_runs, words)))
             shared.update(found if kind is LeakClass.TRAIN_ANSWER else ())
             runs[kind] |= found
             # Options are compared as values too: a number may be all there is of an answer.
             place = {(_answer_class(split) if kind is LeakClass.VERIFIER else kind, at)}
-            names = map(_names, texts if split is not Split.TRAIN and kind is not LeakClass.VERIFIER else ())
-            for value in {(word,) for word in chain.from_iterable(words) if _DIGIT.search(word)}.union(*names):
-                points[value] |= place
+            held_out = texts if split is not Split.TRAIN and kind is not LeakClass.VERIFIER else ()
+            for value in chain(map(_one, filter(_is_value, chain.from_iterable(words))), *map(_names, held_out)):
+                values[value] |= place
+            for row in chain.from_iterable(map(_first_cells, held_out if kind is LeakClass.HELD_OUT_ANSWER else ())):
+                rows[row] |= place
     runs[LeakClass.TRAIN_ANSWER] = {run for run, tasks in shared.items() if tasks == 1}
     runs[LeakClass.VERIFIER] -= _open_runs(suite)
-    train, classes = suite.tasks(Split.TRAIN), tuple(_answer_class(split) for split, _ in suite.splits)
-    reference = chain.from_iterable(
-        (*task.verifier.leaves, *(file.text for file in task.verifier.files)) for task in train
-    )
+    train = suite.tasks(Split.TRAIN)
+    reference = (text for task in train for text in (*task.verifier.leaves, *(one.text for one in task.verifier.files)))
     shown = (
         _joined(task.prompt for task in train),
         _joined(file.text for task in train for file in task.files),
         _joined(reference),
     )
-    return ProtectedText(
-        {kind: frozenset(found) for kind, found in runs.items()},
-        points,
-        index_answers([task for _, task in suite.splits], [_TOLD[kind] for kind in classes]),
-        classes,
-        shown,
-        ids=frozenset(chain.from_iterable(map(split_words, _numbered(suite)))),
-    )
+    ids = frozenset(chain.from_iterable(map(split_words, _numbered(suite))))
+    return ProtectedText({kind: frozenset(found) for kind, found in runs.items()}, values, rows, shown, ids)
 
 
 def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[LeakClass, ...]:
     """Find the classes of protected text in an edit; the text of the skill before it is no secret."""
-    found: set[LeakClass] = set()
-    known = split_words(skill)
-    for reading in _readings(added):
-        words = split_words(reading)
+    found, known = set[LeakClass](), split_words(skill)
+    for words in (split_words(added), split_words(added.translate(_SPACED))):
         found.update(_quoted(protected, words, known), _pointed(protected, words, known))
-        found.update(protected.classes[task] for task in find_told(protected.answers, reading, known))
         if protected.ids & set(words) - set(known):
             found.add(LeakClass.TASK_ID)
     return tuple(kind for kind in LeakClass if kind in found)
 
 
-def _readings(text: str) -> Iterator[str]:
-    """Yield a text, what it says where it is encoded, and with spaces for signs, which could stand in for them."""
-    yield from (text, text.translate(_SPACED), text[::-1], codecs.encode(text, "rot13"))
-    yield _PERCENT.sub(lambda one: _decoded(bytes.fromhex, one[0].replace("%", "")), text)
-    yield "\n".join(_decoded(base64.b64decode, f"{one.rstrip('=')}==", b"-_") for one in _BASE64.findall(text))
-    yield "\n".join(_decoded(bytes.fromhex, one.replace(":", " ")) for one in _HEX.findall(text))
-    yield _SPACED_OUT.sub("", text)
-    yield write_numbers(text)
-
-
-def _decoded(decode: Callable[..., bytes], *encoded: str | bytes) -> str:
-    try:
-        return decode(*encoded).decode()
-    except ValueError:
-        return ""
-
-
 def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
     """Find runs of words that only protected text has."""
-    runs = list(_runs(words, 1))
-    fresh = set(runs) - set(_runs(known, 1))
+    runs = list(_runs(words))
+    fresh = set(runs) - set(_runs(known))
     for kind, secret in protected.runs.items():
         common = fresh & secret
         starts = [start for start, run in enumerate(runs) if run in common]
@@ -192,37 +159,49 @@ def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[Le
 
 
 def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
-    """Find values that together point at one task: none that is shown, or that several training answers have."""
-    weights: Counter[tuple[LeakClass, int]] = Counter()
-    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, _NAME_WORDS + 1))
-    said = _joined_words(known)
-    for value in {run for run in runs if run in protected.points}:
-        places = protected.points[value]
-        answers = {place for place in places if place[0] is LeakClass.TRAIN_ANSWER}
-        for place in places if _joined_words(value) not in said else ():
-            if len(answers) == 1 if place in answers else not _is_shown(protected, place[0], value):
-                weights[place] += _weigh(value)
-    yield from (
-        kind
-        for (kind, _), weight in weights.items()
-        if weight >= (_TRAIN_WEIGHT if kind is LeakClass.TRAIN_ANSWER else _HELD_OUT_WEIGHT)
-    )
+    """Find values and rows that point at tasks: none that is shown, or that several training answers have."""
+    said, found = _joined_words(known), defaultdict[tuple[LeakClass, int], list[tuple[bytes, ...]]](list)
+    runs = {tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, 2 * _NAME_WORDS + 1)}
+    for value in (run for run in runs if run in protected.values and _joined_words(run) not in said):
+        places = protected.values[value]
+        answers = sum(kind is LeakClass.TRAIN_ANSWER for kind, _ in places)
+        for place in places:
+            if answers == 1 if place[0] is LeakClass.TRAIN_ANSWER else not _is_shown(protected, place[0], value):
+                found[place].append(value)
+    tasks = Counter(kind for kind, _ in found)
+    for (kind, _), values in found.items():
+        held_out = kind is not LeakClass.TRAIN_ANSWER
+        is_long = held_out and any(len(one) == 1 and len(one[0]) >= _LONG_VALUE for one in values)
+        is_table = tasks[kind] >= _TABLE and kind is LeakClass.HELD_OUT_ANSWER
+        if len(values) >= (_HELD_OUT_VALUES if held_out else _TRAIN_VALUES) or is_long or is_table:
+            yield kind
+    for row in (run for run in runs if run in protected.rows and _joined_words(run) not in said):
+        yield from (kind for kind, _ in protected.rows[row] if not _is_shown(protected, kind, row))
 
 
-def _weigh(value: Sequence[bytes]) -> int:
-    text = b"".join(value)
-    size = len(text) if _DIGIT.search(text) else min(len(text), _NAME_WEIGHT + 1)
-    return 0 if _YEAR.fullmatch(text) else size - 1 - (size <= _SHORT_VALUE)
+def _is_value(word: bytes) -> bool:
+    return len(word) >= _LEAST_VALUE and _DIGIT.search(word) is not None and not _YEAR.fullmatch(word)
 
 
-def _names(text: str) -> set[tuple[bytes, ...]]:
-    """List the cells of a table that are names: several words, each with a capital."""
-    found = {cell: tuple(split_words(cell)) for line in text.splitlines() for cell in _CELL.findall(line)}
-    return {
-        words
-        for cell, words in found.items()
-        if 1 < len(words) <= _NAME_WORDS and all(word[:1].isupper() for word in cell.split())
-    }
+def _one(word: bytes) -> tuple[bytes, ...]:
+    return (word,)
+
+
+def _names(text: str) -> Iterator[tuple[bytes, ...]]:
+    """List the cells of a table that are names of several words with capitals."""
+    for cell in (cell.strip(" []{}\"'") for line in text.splitlines() for cell in _CELLS.split(line)):
+        words = tuple(split_words(cell))
+        if 1 < len(words) <= _NAME_WORDS and all(word[:1].isupper() for word in cell.split()):
+            yield words
+
+
+def _first_cells(text: str) -> Iterator[tuple[bytes, ...]]:
+    """List the first two cells of the rows below a head."""
+    for line in text.splitlines()[1:]:
+        cells = [tuple(split_words(cell)) for cell in _CELLS.split(line.strip().removeprefix("|"))[:2]]
+        row = tuple(chain.from_iterable(cells))
+        if len(cells) > 1 and all(cells) and len(row) <= 2 * _NAME_WORDS and len(b"".join(row)) >= _LEAST_ROW:
+            yield row
 
 
 def _numbered(suite: Suite) -> Iterator[str]:
@@ -251,7 +230,7 @@ def _open_runs(suite: Suite) -> set[int]:
     teaching = [task for split, task in suite.splits if suite.folds or split is Split.TRAIN]
     said = Counter[int]()
     for task in teaching:
-        said.update({run for text in _feedback_texts(task) for run in _runs(split_words(text), 1)})
+        said.update({run for text in _feedback_texts(task) for run in _runs(split_words(text))})
     return {run for run, tasks in said.items() if tasks > 1 or not suite.folds}
 
 
@@ -282,13 +261,6 @@ def _answer_class(split: Split) -> LeakClass:
     return LeakClass.TRAIN_ANSWER if split is Split.TRAIN else LeakClass.HELD_OUT_ANSWER
 
 
-def _size(suite: Suite) -> int:
-    return sum(
-        len(task.prompt) + sum(len(file.content) for file in (*task.files, *task.verifier.files))
-        for _, task in suite.splits
-    )
-
-
 def _joined(texts: Iterable[str]) -> bytes:
     return b"\n".join(_joined_words(split_words(text)) for text in texts)
 
@@ -297,7 +269,12 @@ def _joined_words(words: Sequence[bytes]) -> bytes:
     return b" %b " % b" ".join(words)
 
 
-def _runs(words: Words, step: int) -> Iterator[int]:
-    """Hash runs of words, in a long text every `step`-th of them."""
-    every = 1 if len(words) <= _EXACT_TEXT else step
-    return map(hash, zip(*(words[start::every] for start in range(_RUN)), strict=False))
+def _runs(words: Words) -> Iterator[int]:
+    return map(hash, zip(*(words[start:] for start in range(_RUN)), strict=False))
+
+
+def split_words(text: str) -> Words:
+    """Split a text into words without case, width and punctuation, as UTF-8."""
+    if not text.isascii():
+        text = _FOREIGN_SIGNS.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return text.encode("utf-8", "replace").lower().translate(_TABLE_OF_SIGNS, _INSIDE).split()

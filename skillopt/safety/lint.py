@@ -7,15 +7,15 @@ entities, escapes, full-width letters and hidden characters, and takes time in p
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from skillopt.safety.capabilities import DifferenceKind, capability_difference
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixed_letters, without_entities
 from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
-from skillopt.safety.literals import NETWORK, Literal, LiteralKind, find_literals, key_of
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
@@ -46,8 +46,6 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
 _MARKER = re.compile(r"<!--\s*skillopt:[^\n]{0,200}?(?:--!?>|$)", re.MULTILINE)
-_SETTINGS = re.compile(r"(?:\A|[/\\])\.\w|\A[/\\](?:etc|proc|root|run|boot|sys|private)\b")
-_PERMISSION = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
 _FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
 _LEAD = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
 _SHELL = rf"{_LEAD}(?:ba|z|da|k|a|fi|c|tc)?sh"
@@ -60,7 +58,15 @@ _RUN_UNREAD = re.compile(
 )
 _ROW_BARS = 2  # from which on a line that begins with one is the row of a table
 _KEY = "what looks like a credential"
-_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL)  # a text that has one may have it again
+
+_WAITING = {
+    DifferenceKind.REMOVED: (LintClass.REMOVED_RULE, "removes the rule"),
+    DifferenceKind.FRONTMATTER: (LintClass.FRONTMATTER, "adds to the frontmatter"),
+    DifferenceKind.PERMISSION: (LintClass.PERMISSION_KEY, "adds the permission key"),
+    DifferenceKind.HOST: (LintClass.URL, "adds the URL"),
+    DifferenceKind.PROGRAM: (LintClass.PROGRAM, "adds a program that reaches further:"),
+    DifferenceKind.SETTINGS: (LintClass.SENSITIVE_PATH, "adds a path to secrets or settings"),
+}
 
 _ADVICE = {
     LintClass.HIDDEN_UNICODE: "remove it",
@@ -95,13 +101,19 @@ def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset
 
 
 def find_marks(before: str, after: str, allow: frozenset[LintClass] = frozenset()) -> tuple[LintFinding, ...]:
-    """Find what a change introduces that is not refused and that a person must look at, each changed script too."""
+    """Find what a change adds or removes that is not refused and that a person must look at, and changed scripts."""
     old, new = ({one.path: one.text for one in split_text(text) if is_script(one.path)} for text in (before, after))
     scripts = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-    changed = (
+    found = [_finding(match) for match in _added(before, after, allow) if match.kind in MARKED]
+    for one in capability_difference(before, after):
+        if one.waits and _WAITING[one.kind][0] not in allow:
+            kind, what = _WAITING[one.kind]
+            excerpt = truncate(repr(mask(one.text)), _LONGEST_EXCERPT)
+            found.append(LintFinding(kind, f"line {one.line} {what} {excerpt}", excerpt, one.line))
+    found += (
         LintFinding(LintClass.SCRIPT, f"{path} is a script that changes; read it whole", path, 1) for path in scripts
     )
-    return (*(_finding(match) for match in _added(before, after, allow) if match.kind in MARKED), *changed)
+    return tuple(found)
 
 
 def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMatch]:
@@ -111,7 +123,7 @@ def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMat
     for match in _scan(after):
         identity = (match.kind, match.key)
         is_known = known[identity] > 0
-        if match.kind not in _KNOWN_ONCE:
+        if match.kind is not LintClass.CREDENTIAL:  # a text that has one may have it again
             known[identity] -= 1
         if not is_known and (match.never or match.kind not in allow):
             added.append(match)
@@ -141,8 +153,9 @@ def _scan(text: str) -> tuple[TextMatch, ...]:
         found.append(TextMatch(LintClass.COMMAND_SUBSTITUTION, one.text, one.start, one.text, what))
     matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
     lines = _LINE_END.split(text)
-    matches += _reaching(text, lines)
     for number, line in enumerate(lines, 1):
+        if ("|" in line or "(" in line) and (command := find_piped_command(line)):
+            matches.append(TextMatch(LintClass.PROGRAM, command, number, command, "a command whose input is run:"))
         matches += [replace(match, line=number) for match in _line_matches(line)]
         if len(line) > _LONGEST_LINE:
             what = f"a line of {len(line):,} characters"
@@ -164,32 +177,6 @@ def _hidden(text: str) -> Iterator[TextMatch]:
         broken = any("\ud800" <= character <= "\udfff" for character in run.text)
         what = f"hidden characters ({mask(run.description)})"
         yield TextMatch(LintClass.HIDDEN_UNICODE, run.text, run.start, run.text, what, never=broken)
-
-
-def _reaching(text: str, lines: Sequence[str]) -> Iterator[TextMatch]:
-    """Find the literals with which an agent reaches further: hosts, paths and texts outside, permissions, commands."""
-    for one in find_literals(text):
-        if found := _classify(one):
-            yield TextMatch(found[0], " ".join(key_of(one)), one.line, one.text, found[1])
-    for number, line in enumerate(lines, 1):
-        if ("|" in line or "(" in line) and (command := find_piped_command(line)):
-            yield TextMatch(LintClass.NETWORK_COMMAND, command, number, command, "a command whose input is run:")
-
-
-def _classify(literal: Literal) -> tuple[LintClass, str] | None:
-    match literal.kind:
-        case LiteralKind.HOST:
-            return LintClass.URL, "the URL"
-        case LiteralKind.PATH if _SETTINGS.search(literal.text):
-            return LintClass.SENSITIVE_PATH, "a path to secrets or settings"
-        case LiteralKind.REFERENCE if literal.text[0] in "@{":
-            return LintClass.SENSITIVE_PATH, "another file put in its place:"
-        case LiteralKind.PERMISSION if _PERMISSION.fullmatch(literal.text):
-            return LintClass.PERMISSION_KEY, "the permission key"
-        case LiteralKind.COMMAND if re.match(NETWORK, literal.text):
-            return LintClass.NETWORK_COMMAND, "a command that reaches the network:"
-        case _:
-            return None
 
 
 def find_piped_command(line: str) -> str:

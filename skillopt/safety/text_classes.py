@@ -17,24 +17,19 @@ class LintClass(StrEnum):
     CREDENTIAL = "credential"
     LONG_LINE = "long-line"
     LONG_TEXT = "long-text"
-    NETWORK_COMMAND = "network-command"
+    PROGRAM = "program"
+    REMOVED_RULE = "removed-rule"
+    FRONTMATTER = "frontmatter"
     SENSITIVE_PATH = "sensitive-path"
     ENCODED_TEXT = "encoded-text"
     RAW_HTML = "raw-html"
-    UNGROUNDED = "ungrounded"
-    CAPABILITY = "capability"
     REVIEWER = "reviewer"
     REFUSED = "refused-before"
     SCRIPT = "script"
 
 
-MARKED: Final = frozenset(
-    {
-        *(LintClass.NETWORK_COMMAND, LintClass.SENSITIVE_PATH, LintClass.ENCODED_TEXT, LintClass.RAW_HTML),
-        *(LintClass.URL, LintClass.PERMISSION_KEY),
-    }
-)
-"""Classes that a person sees on the page: such text may be measured, and stays a draft until a person takes it."""
+MARKED: Final = frozenset({LintClass.PROGRAM, LintClass.ENCODED_TEXT, LintClass.RAW_HTML})
+"""Classes of matches that are not refused: such text may be measured, and stays a draft until a person takes it."""
 
 
 @dataclass(frozen=True, slots=True)

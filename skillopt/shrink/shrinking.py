@@ -24,6 +24,7 @@ from skillopt.loop.evidence import TrainEvidence
 from skillopt.prompts.shortening import SHORTER_SCHEMA, ask_shorter, read_shorter
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
+from skillopt.safety.text_classes import LintClass
 from skillopt.settings import GateRule, Settings
 from skillopt.shrink.search import Search, confirm, fails_under, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
@@ -321,7 +322,8 @@ class Shrinking:
         asked, text = self.runner.rollouts_asked, short.text
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
-        marks = find_held(self.skill.text, text, self.settings) if accepted else ()
+        held_back = find_held(self.skill.text, text, self.settings) if accepted else ()
+        marks = [one for one in held_back if one.kind is not LintClass.REMOVED_RULE]  # to delete is what was asked
         yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
             yield events.VersionAccepted(

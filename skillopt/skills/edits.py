@@ -6,7 +6,7 @@ guessed: an anchor that is missing or ambiguous is an error.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from functools import lru_cache
@@ -49,7 +49,6 @@ class Edit:
         rationale: Why, in the proposer's words.
         tasks: Ids of the train tasks that motivated it.
         line_tasks: Those of them behind each block of the content (`blocks_of`), where the proposer said; else empty.
-        ungrounded: Literals of the content that stand neither in the skill before nor in what those tasks showed.
         file: Path of the file that it changes, where several are trained. Empty: the only one that has the anchor or
             the section, else the first. An `add` makes a new file; a `delete` without anchor deletes the whole file.
     """
@@ -62,7 +61,6 @@ class Edit:
     rationale: str = ""
     tasks: tuple[str, ...] = ()
     line_tasks: tuple[tuple[str, ...], ...] = ()
-    ungrounded: tuple[str, ...] = field(default=(), compare=False)
     file: str = ""
 
     def __post_init__(self) -> None:
@@ -169,8 +167,9 @@ def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) ->
         makes = f"an add of a new file of {' or '.join(document.trained)}"
         raise EditConflictError(f"edit {first.id!r}: expected {', '.join(known)} or {makes}, found file {path!r}")
     if whole := next((edit for edit in edits if edit.deletes_file), None):
-        if path == known[0] or len(edits) > 1:
+        if path == known[0] or len(edits) > 1 or before.regions:
             found = f"it is {path}, which stays" if path == known[0] else f"another edit changes {path}"
+            found = f"{path} has text that people protected" if before.regions else found
             raise EditConflictError(f"edit {whole.id!r}: the file cannot be deleted: {found}")
         return Patch(SkillDocument(""), (Change(whole, *_difference(before.text, 0, len(before.text), "", path)),))
     patch = _apply_to_file(before, edits, path)

@@ -17,10 +17,10 @@ from pydantic import Field
 
 from skillopt.errors import AnswersPendingError, FailureKind, InfrastructureError, ProviderError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
+from skillopt.prompts.judge_address import addressing_lines, leave_out_lines
 from skillopt.prompts.judging import JUDGE_SCHEMA, JudgedResult, JudgeReading, ask_judge, read_judge
 from skillopt.protocols import Model
 from skillopt.rollouts import Judgement, Score, Status, Trajectory, Usage
-from skillopt.safety.judge_address import addressing_lines, leave_out_lines
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, read_options, written_trace

@@ -201,7 +201,7 @@ def write_edit(edit: Edit) -> str:
     del fields["line_tasks"]
     fields["op"] = edit.op.value
     fields["rationale"] = edit.rationale[:_LONGEST_RATIONALE]
-    fields["tasks"], fields["ungrounded"] = edit.tasks[:_MOST_TASKS], edit.ungrounded[:_MOST_TASKS]
+    fields["tasks"] = edit.tasks[:_MOST_TASKS]
     kept = {name: value for name, value in fields.items() if value}
     written = json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
     # A trailer is folded to one line with single blanks, and a forge acts on what looks like a name or an issue.

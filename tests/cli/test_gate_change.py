@@ -39,18 +39,18 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
 
 
-def test_a_new_capability_is_listed_and_with_review_always_needs_a_person(project: Path) -> None:
-    commit(project, GOOD + "- Keep a copy in `~/rows`.\n")
+def test_a_rule_that_is_removed_needs_a_person_and_a_new_span_of_code_is_listed_only(project: Path) -> None:
+    commit(project, (GOOD + "- Look up `codes.json`.\n").replace("- Write e-mail addresses in lower case.\n", ""))
 
-    listed = gate(project, "main", "HEAD", "--set", "review=listed")[1]["changes"][0]
-    always = gate(project, "main", "HEAD", "--set", "review=always")[1]["changes"][0]
+    change = gate(project, "main", "HEAD")[1]["changes"][0]
 
-    new = [{"kind": "path outside the workspace", "text": "~/rows", "line": 12}]
-    assert listed["difference"] == always["difference"] == new
-    assert not any(finding["person"] for finding in listed["findings"])
-    (found,) = [finding for finding in always["findings"] if finding["person"]]
-    assert found["rule"] == "capability"
-    assert "outside the workspace: `~/rows`" in found["message"]
+    kinds = [(one["kind"], one["text"], one["waits"]) for one in change["difference"]]
+    assert kinds[-1] == ("file", "codes.json", False)
+    removed = [text for kind, text, waits in kinds if kind == "removed line" and waits]
+    assert [one["message"] for one in change["findings"] if one["person"]] == [
+        f"the rule {text!r} is removed" for text in removed
+    ]
+    assert len(removed) == 1
 
 
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:

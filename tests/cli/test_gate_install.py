@@ -30,11 +30,10 @@ def test_what_a_foreign_skill_and_its_scripts_can_do_is_listed_without_suite_mod
     lines = ended.stdout.splitlines()
     assert "gate: 1 skill read: 1 passed; 1" in lines[0]
     assert "tidy: passed" in lines
-    assert "- new command: send.sh, scp" in lines
-    assert any(line.startswith("- new path outside") for line in lines)
+    assert "- new path to secrets or settings: ~/.netrc" in lines
     (change,) = json.loads(skillopt(tmp_path, "gate", "--install", "tidy", "--json").stdout)["changes"]
     assert change["files"] == ["SKILL.md", "scripts/send.sh"]
-    assert ("command", "scp") in {(one["kind"], one["text"]) for one in change["difference"]}
+    assert [one["text"].split()[0] for one in change["difference"] if one["kind"] == "program"] == ["scp"]
     assert not (tmp_path / ".skillopt").exists()
 
 
@@ -57,5 +56,5 @@ def test_a_lone_file_needs_no_frontmatter_and_is_named_itself(tmp_path: Path) ->
     ended = skillopt(tmp_path, "gate", "--install", "AGENTS.md")
 
     assert ended.returncode == 1
-    assert "- new command: make deploy" in ended.stdout.splitlines()
+    assert "- new program: make deploy" in ended.stdout.splitlines()
     assert "AGENTS.md:1: needs a person" in ended.stdout

@@ -95,8 +95,8 @@ def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_
     assert len(change["base_measurement"]["judged"]["verdict"]["broken"]) >= 5
     assert change["standing"] != "refused"
     assert code == 0
-    assert rules(change) == {"removed": "note", "suite changed": "warn", "suites disagree": "warn"}
-    _, marked = [finding for finding in change["findings"] if finding["person"]]
+    assert rules(change) == {"removed-rule": "note", "suite changed": "warn", "suites disagree": "warn"}
+    (marked,) = [finding for finding in change["findings"] if finding["rule"] == "suites disagree"]
     assert marked["message"].startswith("the base's suite says")
     assert change["rollouts"] >= 32
     assert gate(project, "main", "HEAD", "--strict")[0] == 1

@@ -52,7 +52,7 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
     assert "longer pass: <code>val0</code>" in summary.read_text()
     (failure,) = ET.fromstring(junit.read_text()).iter("failure")  # noqa: S314 - our own file
     assert failure.attrib["message"].startswith("shown to be worse")
-    annotation, _ = annotations.read_text().splitlines()
+    annotation, *_ = annotations.read_text().splitlines()
     assert annotation.startswith("::error file=skills/rows/SKILL.md,line=9,title=skillopt%3A verdict::shown")
     ended = skillopt(project, "gate", "main", *QUICK, "--junit", str(tmp_path / "no" / "junit.xml"))
     assert ended.returncode == 2

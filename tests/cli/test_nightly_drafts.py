@@ -162,7 +162,7 @@ def propose(nights: Nights, place: Path, *rules: str) -> int:
     content = "".join(f"- {rule}\n" for rule in rules)
     edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
     (place / "edits.json").write_text(json.dumps([edit]))
-    return skillopt(nights.folder, "propose", str(place / "edits.json"), "rows", "--set", "review=listed").returncode
+    return skillopt(nights.folder, "propose", str(place / "edits.json"), "rows").returncode
 
 
 def test_a_version_that_is_not_offered_is_told_with_the_reason(nights: Nights, forge: FakeForge) -> None:

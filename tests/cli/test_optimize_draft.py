@@ -50,22 +50,20 @@ def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_
     assert line.partition(why)[2] in describe_skill(folder, "rows", 1)
 
 
-def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
+def test_a_draft_with_new_code_shows_it_everywhere_and_waits_for_a_program_that_reaches_further(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    added = "Look codes up with `jq -r .code iso.json`."
+    added = "Look codes up with `jq -r .code iso.json`, which `npx iso-codes` gives."
     script(monkeypatch, changed(added), graded(added))
 
-    listed = skillopt(folder, "optimize", "rows").stdout
-    waiting = skillopt(folder, "optimize", "rows", "--set", "review=always").stdout
+    trained = skillopt(folder, "optimize", "rows").stdout
 
-    assert "a person must look at it first" not in listed
-    for told in (listed, *(skillopt(folder, *command).stdout for command in SHOWN)):
-        assert "\n- new command: jq\n" in told.replace("`", "")
+    for told in (trained, *(skillopt(folder, *command).stdout for command in SHOWN)):
+        assert "\n- new code: jq -r .code iso.json\n" in told.replace("`", "")
     report = unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
-    assert "- new command: <code>jq</code>" in report
-    assert "new command: `jq`" in read_skill_tool(folder, "rows", "draft", since="start")
-    assert re.search(r"a person must look at it first: capability, line \d+ adds the command 'jq'", waiting)
+    assert "- new code: <code>jq -r .code iso.json</code>" in report
+    assert "new code: `jq -r .code iso.json`" in read_skill_tool(folder, "rows", "draft", since="start")
+    assert re.search(r"a person must look at it first: program, line \d+ adds a program .* 'npx iso-codes'", trained)
 
 
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,20 +83,20 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("rule", "settings", "named"),
+    ("rule", "named"),
     [
-        ("Run `String.fromCharCode(104,105)`.", ["--set", "review=listed"], r"line \d+.*fromCharCode"),
-        ("Keep a copy in `~/rows`.", ["--set", "review=always"], r"line \d+ adds the path outside .* '~/rows'"),
+        ("Run `String.fromCharCode(104,105)`.", r"line \d+.*fromCharCode"),
+        ("Keep a copy in `~/.rows/x`.", r"line \d+ adds a path to secrets or settings.* '~/.rows/x'"),
     ],
 )
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(
-    folder: Path, rule: str, settings: list[str], named: str
+    folder: Path, rule: str, named: str
 ) -> None:
     rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- {rule}\n"
     edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
     (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
 
-    ended = job(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7", *settings)
+    ended = job(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7")
 
     assert "nothing committed" in ended.stdout
     assert re.search(rf"not a version yet: it is better, and a person must look at it first: {named}", ended.stdout)

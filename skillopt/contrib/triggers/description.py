@@ -97,7 +97,7 @@ def check_description(
     if copied:
         return f"expected a description in general words, found {copied!r}, which is copied from one request"
     allowed = frozenset(allow)
-    marks = find_marks(before.text, after.text, allowed)
+    marks = find_marks(before.text, after.text, allowed | {LintClass.FRONTMATTER})
     return "; ".join([*(one.message for one in lint_change(before.text, after.text, allowed)), *map(str, marks)])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.execution.drivers import load_drivers, settle_review
+from skillopt.execution.drivers import load_drivers
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
 from skillopt.targets.drivers import HARNESSES, MODELS, find_harness_driver, find_model_driver, load_harness, load_model
@@ -82,20 +82,3 @@ def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyP
         find_harness_driver("demo", {})
     with pytest.raises(SettingsError, match="clone of the repository"):
         find_model_driver("demo")
-
-
-@pytest.mark.parametrize(
-    ("harness", "sandbox", "review"),
-    [
-        *(("claude-code", "none", "always"), ("claude-code", "bwrap", "listed")),
-        *(("chat/openai/gpt-5.5", "none", "listed"), ("demo", "none", "listed")),
-    ],
-)
-def test_a_person_reads_what_is_new_where_no_sandbox_bounds_who_does_the_tasks(
-    harness: str, sandbox: str, review: str
-) -> None:
-    chosen = Settings.model_validate({"harness": harness, "sandbox": sandbox})
-
-    assert settle_review(chosen).review == review
-    for named in ("always", "listed"):
-        assert settle_review(chosen.model_copy(update={"review": named})).review == named

@@ -42,7 +42,6 @@ from skillopt.skills.edits import Change, Edit, Op
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
 CHANGES = (Change(EDIT, 4, "--- a\n+++ b"),)
-NAMING = (replace(CHANGES[0], edit=replace(EDIT, ungrounded=("'9,000'",))),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)
 GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
@@ -100,7 +99,6 @@ def test_every_kind_of_event_is_tried() -> None:
         ),
         (EditRefused(1, EDIT, "it adds\na link"), f"step 1: left out {NAMED}: it adds a link"),
         (DraftChanged(4, "text", CHANGES), "step 4: draft: 1 edit"),
-        (DraftChanged(4, "text", NAMING), "step 4: draft: 1 edit; no cited task shows '9,000'"),
         (DraftChanged(4, "text", ()), "step 4: draft: empty"),
         (
             PromptSkipped(3, "no JSON", tuple("abcdefgh")),

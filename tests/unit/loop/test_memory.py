@@ -116,7 +116,7 @@ def test_an_edit_that_says_something_else_or_what_the_document_has_is_not_refuse
 def test_an_edit_that_says_a_refused_rule_in_other_words_is_found_with_the_newest_such_refusal() -> None:
     older = PeoplesRefusal(Edit("1", Op.ADD, content="- Dates are in ISO form."), "not ours", "Bo")
     newer = PeoplesRefusal(
-        Edit("1", Op.ADD, content="- Convert dates to YYYY-MM-DD."), "", "Ada", "https://forge.example/x/y/pull/9"
+        Edit("1", Op.ADD, content="- Convert all dates to ISO."), "", "Ada", "https://forge.example/x/y/pull/9"
     )
     edits = [
         Edit("again", Op.ADD, content="- Round all values.\n- Write every date in ISO form."),

@@ -29,8 +29,7 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.safety.capabilities import NewCapability
-from skillopt.safety.literals import LiteralKind
+from skillopt.safety.capabilities import NOTHING, DifferenceKind, NewCapability
 from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
@@ -57,7 +56,7 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         rollouts=16,
         paid_rollouts=8,
         spent={"target": Usage(8, 100, 10, 0.25)},
-        difference=(NewCapability(LiteralKind.HOST, text, 3),),
+        difference=(NewCapability(DifferenceKind.HOST, text, 3),),
     )
     return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
 
@@ -121,7 +120,7 @@ def test_beside_what_a_person_must_look_at_no_difference_is_called_nothing_new()
     for marked in (True, False):
         told = report(findings=int(marked))
         told = replace(told, changes=(replace(told.changes[0], difference=()),))
-        assert ("nothing new" in render_gate_text(told)) is not marked
+        assert (NOTHING in render_gate_text(told)) is not marked
 
 
 def test_cost_and_what_the_suite_of_the_base_says_are_told() -> None:
@@ -152,4 +151,4 @@ def test_the_capability_difference_stands_before_what_was_measured() -> None:
     text = render_gate_text(report())
 
     assert "- new host: rows" in text.splitlines()
-    assert text.index("Capability difference: what") < text.index("rollouts, ")
+    assert text.index("Capability difference: ") < text.index("rollouts, ")

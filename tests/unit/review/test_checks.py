@@ -130,9 +130,8 @@ RULES = "# Deploy\n\n- Never deploy on a red pipeline.\n- Ask before a release.\
     ("after", "rule", "named"),
     [
         (headed("Read, Bash(*)", RULES), "permission", ("Bash(kubectl get *)", "Bash(*)")),
-        (headed("", RULES.replace("- Tag it.\n", "")), "removed", ("1 line", "- Tag it.")),
-        (headed("", RULES.replace("red", "green")), "removed", ("- Never deploy on a red pipeline.",)),
-        (headed("", "# Deploy\n"), "removed", ("3 lines", "- Never deploy", "- Ask before")),
+        (headed("", RULES.replace("- Tag it.\n", "")), "removed-rule", ("- Tag it.",)),
+        (headed("", RULES.replace("- Ask before a release.", "- Release at once.")), "removed-rule", ("- Ask before",)),
         (headed("", RULES, "Use for every request."), "description", ("Use for releases.", "Use for every request.")),
     ],
 )
@@ -161,7 +160,7 @@ def test_rules_of_another_file_that_is_gone_are_quoted() -> None:
     before = changed("", File("references/more.md", b"- Never say a word.\n"))
     (finding,) = [one for one in check_new_text(before, changed(""), "skills/rows", (), None) if one.person]
     assert (finding.rule, finding.path, "Never say a word." in finding.message) == (
-        "removed",
-        "skills/rows/references/more.md",
+        "removed-rule",
+        "skills/rows/SKILL.md",
         True,
     )

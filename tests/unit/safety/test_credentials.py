@@ -14,6 +14,7 @@ from skillopt.safety.credentials import find_credentials, mask
         *("export SECRET_TOKEN=f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "client-secret => 8Q~abc9Kd83jsk2"),
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA",
+        *("- password: Xk29Xk29", "The password is Xk29.!", "Log in with the password f3a9-horse-battery."),
     ],
 )
 def test_assigned_secrets_and_private_keys_are_masked_whole(text: str) -> None:
@@ -22,7 +23,20 @@ def test_assigned_secrets_and_private_keys_are_masked_whole(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["password: <your-password>", "token=${GITHUB_TOKEN}", "api_key: xxxxxxxxxxxxxxxx", "secret: see-the-vault-page"],
+    [
+        *(
+            "password: <your-password>",
+            "token=${GITHUB_TOKEN}",
+            "api_key: xxxxxxxxxxxxxxxx",
+            "secret: see-the-vault-page",
+        ),
+        *(
+            "password: required",
+            "The password is 8 to 12 signs.",
+            "Pass `password=os.environ['X1']`.",
+            "password field",
+        ),
+    ],
 )
 def test_placeholders_are_no_credentials(text: str) -> None:
     assert list(find_credentials(text)) == []

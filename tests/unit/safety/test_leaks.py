@@ -1,8 +1,6 @@
 """Edits that carry protected text are found; rules, examples and what training shows are not."""
 
 import json
-from base64 import b64encode
-from codecs import encode
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -118,13 +116,6 @@ def test_the_text_of_a_verifier_is_a_leak_from_any_split() -> None:
     assert kinds("Open a letter with the addressee and write the date out.") == set()
 
 
-def test_a_short_answer_is_a_leak_beside_the_question_only() -> None:
-    assert kinds("If Nordwind Hamburg is disputed, it is INV-7731.") == {LeakClass.HELD_OUT_ANSWER}
-    assert kinds("Write invoices like INV-7731.") == set()
-    assert kinds("Copper pipes in Bremen: the warehouse is Hall Nine East.") == {LeakClass.TRAIN_ANSWER}
-    assert kinds("Copper is listed under Hall Nine East.") == set()
-
-
 def test_a_training_answer_may_be_an_example_but_not_the_rule() -> None:
     row = "CON-0101, Ida Winter, +491701234567, 2024-01-09"
     rows = "CON-0101 2024-01-09 +491701234567; CON-0102 2024-02-10 +491707654321; CON-0103 2024-03-11 +491705550001"
@@ -191,43 +182,11 @@ def test_every_class_is_found_and_the_reason_names_no_task() -> None:
     assert secrets.isdisjoint(LEAK_REASON.lower().split())
 
 
-def test_every_long_quote_is_found_in_a_suite_too_large_to_keep_every_run() -> None:
-    random = Random(3)
-    words = ["".join(random.choices("abcdefghijklmnop", k=6)) for _ in range(5000)]
-    texts = [" ".join(random.choices(words, k=60_000)) for _ in range(18)]
-    files = [File("x", text.encode()) for text in texts]
-    suite = Suite("large", tuple((Split.VAL, task(f"t{n}", f"{n}", {}, file)) for n, file in enumerate(files)))
-    protected = index_protected_text(suite)
-    for text in texts:
-        start = random.randrange(50_000)
-        assert kinds(" ".join(text.split()[start : start + 12]), protected=protected) == {LeakClass.HELD_OUT_ANSWER}
-
-
 def test_binary_files_and_broken_text_do_no_harm() -> None:
     files = (File("a.bin", b"\0\1 CON-0101"), File("b.txt", b"\xff\xfe 12345678901234 \xc3"))
     protected = index_protected_text(Suite("s", ((Split.VAL, task("a", "do it", {}, *files)),)))
     assert kinds("\ud800 12345678901234", protected=protected) == {LeakClass.HELD_OUT_ANSWER}
     assert kinds("", protected=protected) == set()
-
-
-ROW = "CON-0202,Leon Huber,+491702223334,2023-07-08"
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        b64encode(ROW.encode()).decode(),
-        ROW.replace("-", "%2D").replace(",", "%2C").replace(" ", "%20"),
-        ROW.encode().hex(),
-        ROW[::-1],
-        encode(ROW, "rot13"),
-        " ".join(ROW),
-        "CON dash zero two zero two and plus four nine one seven zero two two two three three three four",
-    ],
-    ids=["base64", "percent", "hex", "reversed", "rot13", "spelled", "words"],
-)
-def test_a_held_out_row_is_a_leak_in_any_plain_encoding(written: str) -> None:
-    assert LeakClass.HELD_OUT_ANSWER in kinds(f"- When in doubt use {written}")
 
 
 def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> None:
@@ -245,6 +204,29 @@ def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> 
 def test_two_cells_of_one_held_out_row_are_a_leak() -> None:
     assert kinds("- When the name is Clara Weiss, write +491709876543.") == {LeakClass.HELD_OUT_ANSWER}
     assert kinds("- CON-0202 belongs to LEON  HUBER.") == {LeakClass.HELD_OUT_ANSWER}
+
+
+def test_the_first_cells_of_a_held_out_row_are_a_leak_and_its_head_and_other_cells_are_none() -> None:
+    table = File("expected.csv", b"place,keeper,state\nharbour shed,old smith,open\nmill,ida,shut\n")
+    protected = index_protected_text(Suite("s", ((Split.VAL, task("a", "Tidy it.", {}, table)),)))
+
+    assert kinds("| Harbour shed | Old Smith |", protected=protected) == {LeakClass.HELD_OUT_ANSWER}
+    assert kinds("Columns are place, keeper and state; the old smith is open.", protected=protected) == set()
+    assert kinds("The mill is shut.", protected=protected) == set()
+
+
+def test_values_of_three_held_out_answers_are_a_table() -> None:
+    answers = (f"INV-{number}" for number in (7731, 7882, 7993))
+    tasks = tuple(
+        (Split.VAL, task(name, f"Which {name}?", {"value": answer}))
+        for name, answer in zip("abc", answers, strict=True)
+    )
+    protected = index_protected_text(Suite("s", tasks))
+
+    assert kinds("Nordwind: INV-7731; Lind: INV-7882; Moreau: INV-7993.", protected=protected) == {
+        LeakClass.HELD_OUT_ANSWER
+    }
+    assert kinds("As in INV-7731 or INV-7882.", protected=protected) == set()
 
 
 def test_one_cell_and_cells_of_training_tables_are_no_leak() -> None:

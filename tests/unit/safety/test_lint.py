@@ -176,7 +176,7 @@ def test_text_below_code_that_shows_a_comment_can_still_be_edited() -> None:
 
 
 def test_a_changed_command_is_as_refused_as_a_new_one() -> None:
-    assert kinds("run !`git status` first", "run !`git push` first") == {LintClass.COMMAND_SUBSTITUTION}
+    assert kinds("run !`git status` first", "run !`git diff` first") == {LintClass.COMMAND_SUBSTITUTION}
     assert kinds("```!\nls\n```\n", "```!\nls -a\n```\n") == {LintClass.COMMAND_SUBSTITUTION}
 
 

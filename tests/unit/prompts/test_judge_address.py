@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.safety.judge_address import LEFT_OUT, addressing_lines, leave_out_lines, quote_lines
+from skillopt.prompts.judge_address import LEFT_OUT, addressing_lines, leave_out_lines, quote_lines
 
 
 def test_an_order_broken_over_lines_is_found_with_no_line_beside_it() -> None:
