@@ -69,7 +69,7 @@ def test_criteria_in_words_without_a_judge_name_the_line_to_add(
     tasks = [json.dumps({**JUDGED, "id": f"t{number}", "prompt": f"Greet {number}."}) for number in range(12)]
     (project / "suites" / "rows.jsonl").write_text("\n".join(tasks))
 
-    said = skillopt(project, "doctor", SKILLOPT_MODEL=model).stdout
+    said = " ".join(skillopt(project, "doctor", SKILLOPT_MODEL=model).stdout.split())  # long lines are broken
 
     assert f"{state} judge rows: " in said
     assert words in said
@@ -112,7 +112,7 @@ def test_what_is_the_same_for_several_skills_is_said_once(tmp_path: Path) -> Non
     said = skillopt(project, "doctor", SKILLOPT_HARNESS="").stdout.splitlines()
 
     assert sum("expected harness in skillopt.toml" in line for line in said) == 1
-    assert "same for 2 more skills" in said
+    assert any("same for 2 more skills" in line for line in said)
     assert [line.split()[2] for line in said if "skill" in line.split()[:2]] == ["rows:", "bare:", "third:"]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
@@ -81,13 +80,3 @@ def test_an_estimate_is_no_go_and_says_so_where_no_model_judges_its_rubrics(tmp_
     rubric = {"kind": "rubric", "criteria": ["It greets."]}
     ended = skillopt(with_suite(tmp_path, 14, rubric), "estimate", "rows")
     assert "no-go: its tasks have rubrics, and there is no model to judge them; set judge" in ended.stdout
-
-
-def test_the_time_of_a_local_server_is_measured_on_one_call_where_nothing_is_recorded(tmp_path: Path) -> None:
-    project = make_project(tmp_path / "project")
-    with fake_chat(models=("small",)) as server:
-        local = ("--set", f"base_url={server.url}/v1", "--harness", "chat/openai-compatible/small")
-        told = skillopt(project, "estimate", "rows", *local).stdout
-        assert [asked.path for asked in server.requests].count("/v1/chat/completions") == 1
-    assert "from one call of the server" in told
-    assert "a guess" not in told

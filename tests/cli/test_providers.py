@@ -58,7 +58,7 @@ def test_a_skill_is_trained_by_api_alone(project: Path, monkeypatch: pytest.Monk
     result = json.loads(ended.stdout)
     assert result["versions"]
     assert result["spent"]["target"]["usd"] > 0
-    assert set(result["spent"]) == {"target", "optimizer"}
+    assert {"target", "optimizer"} <= set(result["spent"])
     assert "Harness: chat openai" in git(project, "log", "-1", "--format=%B", "skillopt/rows")
     assert KEY not in ended.stdout + ended.stderr
     for file in (project / ".skillopt").glob("**/*"):

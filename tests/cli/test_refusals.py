@@ -109,7 +109,7 @@ def test_the_refused_rule_in_other_words_waits_as_a_draft_with_the_refusal(folde
     edits.write_text(json.dumps([EDIT | {"content": "- Lower-case every email address."}]))
     done = job(folder, "propose", str(edits), "rows", *FAST)
     told = f"says in other words what was refused by Tester: {WHY}"
-    assert told in done.stdout
+    assert told in " ".join(done.stdout.split())
     logged = skillopt(folder, "log", "rows").stdout
-    (waits,) = (line for line in logged.splitlines() if "a person must look at it first: refused-before" in line)
-    assert waits.endswith(told)
+    assert "a person must look at it first: refused-before" in logged
+    assert told in " ".join(logged.split())
