@@ -183,17 +183,21 @@ def describe_difference(found: Sequence[NewCapability]) -> list[str]:
     >>> describe_difference(capability_difference("- Ask.", "Run `curl box` and `tar`."))
     ['1 line removed: `- Ask.`', 'new program: `curl box`', 'new code: `tar`']
     """
-    shown = set(sorted(range(len(found)), key=lambda at: not found[at].waits)[:_MOST_LINES])
-    lines, removed = list[str](), sum(one.kind is DifferenceKind.REMOVED for one in found)
-    for at, one in enumerate(found):
-        if at not in shown:
-            continue
+    lines, removed = list[tuple[bool, str, int]](), sum(one.kind is DifferenceKind.REMOVED for one in found)
+    for one in found:
+        said, text = f"new {one.kind.value}", _shown(one.text)
         if one.kind is DifferenceKind.REMOVED:
-            said = f"{count_noun(removed, 'line')} removed" if not lines else "removed"
+            said = "removed" if lines else f"{count_noun(removed, 'line')} removed"
+        elif one.kind is DifferenceKind.CHANGED:
+            said = f"line {one.line} changed"
+        _, last, items = lines[-1] if lines else (True, "", 0)
+        if not one.waits and last.startswith(f"{said}: ") and len(last) + len(text) < _LONGEST_TEXT:
+            lines[-1] = False, f"{last}, {text}", items + 1
         else:
-            said = f"line {one.line} changed" if one.kind is DifferenceKind.CHANGED else f"new {one.kind.value}"
-        lines.append(f"{said}: {_shown(one.text)}")
-    return [*lines, f"and {len(found) - len(shown)} more (`diff`)"] if len(found) > len(shown) else lines
+            lines.append((one.waits, f"{said}: {text}", 1))
+    shown = sorted(sorted(range(len(lines)), key=lambda at: not lines[at][0])[:_MOST_LINES])
+    rest = len(found) - sum(lines[at][2] for at in shown)
+    return [*(lines[at][1] for at in shown), *([f"and {rest} more (`diff`)"] if rest else [])]
 
 
 def _shown(text: str) -> str:
