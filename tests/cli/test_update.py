@@ -96,7 +96,7 @@ def test_text_that_people_protected_is_not_changed_by_a_new_upstream(folder: Pat
     kept = SKILL.replace("# Rows\n", f"# Rows\n\n{region}\n")
     (folder / "skills" / "rows" / "SKILL.md").write_text(kept, encoding="utf-8")
     git(folder, "commit", "-qam", "Keep a rule")
-    run_events(folder, version(EMAIL))
+    run_events(folder, replace(version(EMAIL), text=f"{kept}- {EMAIL}\n"))
     place = upstream(folder, kept.replace("Never drop", "Always drop"))
 
     ended = skillopt(folder, "update", "rows", "--onto", place)
