@@ -18,6 +18,7 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT
 from skillopt.safety.unseen_text import page_parser
 from skillopt.skills.document import SkillDocument
 
@@ -55,11 +56,7 @@ NOTHING: Final = "no line is removed or changed, and no code, host, file, tool o
 """What is said where nothing is listed: that rules were added in plain words is no part of the difference."""
 
 _MOST_LINES: Final = 12  # so that the difference, the verdict and the diff's first lines fit one screen
-_LONGEST_TEXT: Final = 120
-_LONGEST_READ: Final = 200_000
-"""Characters of a text that are read; a longer one is refused for its length."""
-_LONGEST_LINE: Final = 10_000
-"""Characters of a line that are read; a longer one is refused, too."""
+_LONGEST_SHOWN: Final = 120  # a line of a terminal
 _ALIKE: Final = 0.5
 """Share of words in common from which one line is the other one changed: half, so that no line has two likenesses."""
 _MOST_PAIRS: Final = 250_000
@@ -183,22 +180,26 @@ def describe_difference(found: Sequence[NewCapability]) -> list[str]:
     >>> describe_difference(capability_difference("- Ask.", "Run `curl box` and `tar`."))
     ['1 line removed: `- Ask.`', 'new program: `curl box`', 'new code: `tar`']
     """
-    shown = set(sorted(range(len(found)), key=lambda at: not found[at].waits)[:_MOST_LINES])
-    lines, removed = list[str](), sum(one.kind is DifferenceKind.REMOVED for one in found)
-    for at, one in enumerate(found):
-        if at not in shown:
-            continue
+    lines, removed = list[tuple[bool, str, int]](), sum(one.kind is DifferenceKind.REMOVED for one in found)
+    for one in found:
+        said, text = f"new {one.kind.value}", _shown(one.text)
         if one.kind is DifferenceKind.REMOVED:
-            said = f"{count_noun(removed, 'line')} removed" if not lines else "removed"
+            said = "removed" if lines else f"{count_noun(removed, 'line')} removed"
+        elif one.kind is DifferenceKind.CHANGED:
+            said = f"line {one.line} changed"
+        _, last, items = lines[-1] if lines else (True, "", 0)
+        if not one.waits and last.startswith(f"{said}: ") and len(last) + len(text) < _LONGEST_SHOWN:
+            lines[-1] = False, f"{last}, {text}", items + 1
         else:
-            said = f"line {one.line} changed" if one.kind is DifferenceKind.CHANGED else f"new {one.kind.value}"
-        lines.append(f"{said}: {_shown(one.text)}")
-    return [*lines, f"and {len(found) - len(shown)} more (`diff`)"] if len(found) > len(shown) else lines
+            lines.append((one.waits, f"{said}: {text}", 1))
+    shown = sorted(sorted(range(len(lines)), key=lambda at: not lines[at][0])[:_MOST_LINES])
+    rest = len(found) - sum(lines[at][2] for at in shown)
+    return [*(lines[at][1] for at in shown), *([f"and {rest} more (`diff`)"] if rest else [])]
 
 
 def _shown(text: str) -> str:
     flat = escape_terminal(" ".join(mask(text).replace("`", "'").split()))
-    return f"`{truncate(flat, _LONGEST_TEXT)}`"
+    return f"`{truncate(flat, _LONGEST_SHOWN)}`"
 
 
 # What went, and what changed within a line.
@@ -286,7 +287,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> str:
 @lru_cache(maxsize=256)
 def _code_lines(text: str) -> frozenset[int]:
     """Return the numbers of the lines of code, without the fences."""
-    blocks = (token for token in page_parser(inline=False).parse(text[:_LONGEST_READ]) if token.map)
+    blocks = (token for token in page_parser(inline=False).parse(text[:LONGEST_TEXT]) if token.map)
     spans = ((*(one.map or (0, 0)), one.type == "fence") for one in blocks if one.type in ("fence", "code_block"))
     return frozenset(line for first, last, fence in spans for line in range(first + 1 + fence, last + 1 - fence))
 
@@ -294,7 +295,7 @@ def _code_lines(text: str) -> frozenset[int]:
 @lru_cache(maxsize=256)
 def _named(text: str) -> tuple[_Found, ...]:
     """Find all that a text names, in the order of its lines."""
-    lines = [line[:_LONGEST_LINE] for line in text[:_LONGEST_READ].splitlines()]
+    lines = [line[:LONGEST_LINE] for line in text[:LONGEST_TEXT].splitlines()]
     code, head = _code_lines(text), SkillDocument(text).body_start
     prose = [
         "" if number in code or line.lstrip().startswith(("```", "~~~")) else line

@@ -56,9 +56,9 @@ _PASSWORD = re.compile(  # in words: a value of letters and digits, or several w
     r"|[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,5})(?![\w(])"
 )
 _KEY_LINES = re.compile(r"(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,})*")
-_LONGEST_KEY = 20_000
+_LONGEST_KEY = 20_000  # several times an RSA key of 16,384 bits
 _MIXED = re.compile(r"(?=[^0-9]{0,200}[0-9])(?=[^A-Za-z]{0,200}[A-Za-z])")
-_SHORTEST_RANDOM = 8
+_SHORTEST_RANDOM = 8  # characters: a word with a number is shorter
 _ENTROPY = 3.0
 """Bits a character above which a value looks random."""
 

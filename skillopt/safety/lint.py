@@ -16,7 +16,7 @@ from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixed_letters, without_entities
 from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
-from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
+from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT, MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
@@ -37,10 +37,8 @@ class LintFinding:
         return self.message
 
 
-_MOST_FINDINGS = 20
-_LONGEST_EXCERPT = 120
-_LONGEST_TEXT = 200_000
-_LONGEST_LINE = 10_000
+_MOST_FINDINGS = 20  # in one screen; the rest is counted
+_LONGEST_EXCERPT = 120  # a line of a terminal
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -74,8 +72,8 @@ _ADVICE = {
     LintClass.HIDDEN_TEXT: "say it in visible text, or leave it out",
     LintClass.COMMAND_SUBSTITUTION: "tell the reader to run the command instead",
     LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
-    LintClass.LONG_TEXT: f"keep the file under {_LONGEST_TEXT:,} characters",
-    LintClass.LONG_LINE: f"break it into lines of at most {_LONGEST_LINE:,}",
+    LintClass.LONG_TEXT: f"keep the file under {LONGEST_TEXT:,} characters",
+    LintClass.LONG_LINE: f"break it into lines of at most {LONGEST_LINE:,}",
 }
 
 
@@ -157,13 +155,13 @@ def _scan(text: str) -> tuple[TextMatch, ...]:
         if ("|" in line or "(" in line) and (command := find_piped_command(line)):
             matches.append(TextMatch(LintClass.PROGRAM, command, number, command, "a command whose input is run:"))
         matches += [replace(match, line=number) for match in _line_matches(line)]
-        if len(line) > _LONGEST_LINE:
+        if len(line) > LONGEST_LINE:
             what = f"a line of {len(line):,} characters"
             matches.append(TextMatch(LintClass.LONG_LINE, line, number, line, what))
     head = SkillDocument(text).body_start
     above = bisect_right(starts, head) - 1
     matches += [replace(match, line=match.line + above) for match in find_unseen(text[head:])]
-    if len(text) > _LONGEST_TEXT:
+    if len(text) > LONGEST_TEXT:
         what = f"{len(text):,} characters in all, as in"
         matches.append(TextMatch(LintClass.LONG_TEXT, str(len(text)), 1, text, what))
     return tuple(sorted(matches, key=lambda match: match.line))
@@ -181,7 +179,7 @@ def _hidden(text: str) -> Iterator[TextMatch]:
 
 def find_piped_command(line: str) -> str:
     """Find the command on a line whose input is run as a program; empty where there is none."""
-    flat = as_read(line[:_LONGEST_LINE])
+    flat = as_read(line[:LONGEST_LINE])
     is_row = flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS
     found = None if is_row else _RUN_UNREAD.search(flat)
     return found[0].strip() if found else ""

@@ -28,6 +28,10 @@ class LintClass(StrEnum):
     SCRIPT = "script"
 
 
+LONGEST_TEXT: Final = 200_000  # ten edits of the most characters that one may have
+LONGEST_LINE: Final = 10_000
+"""Characters that are read, ten times a long paragraph; what is longer is refused for its length."""
+
 MARKED: Final = frozenset({LintClass.PROGRAM, LintClass.ENCODED_TEXT, LintClass.RAW_HTML})
 """Classes of matches that are not refused: such text may be measured, and stays a draft until a person takes it."""
 

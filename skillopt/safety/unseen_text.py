@@ -12,7 +12,7 @@ from typing import Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from skillopt.safety.text_classes import LintClass, TextMatch
+from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT, LintClass, TextMatch
 
 _COMMENT: Final = re.compile(
     r"<!--(?!\s*skillopt:).*?(?:--!?>|\Z)|<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*", re.DOTALL
@@ -40,16 +40,16 @@ _PICTURE: Final = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)(?:[?#]|\Z)|\Ahttps?:|\Adata:image/", re.IGNORECASE
 )
 _WIDE_BLANK: Final = re.compile(r"(?<=\w)[ \t]{2,}(?=\w)")
-_MOST_WIDE: Final = 2
+_MOST_WIDE: Final = 2  # two typing slips are none
 _UNSEEN_FORMULA: Final = re.compile(
     r"\\(?:[hv]?phantom\b|transparent\b|(?:text)?color[ \t]?\{(?:white|transparent|#f{3,6})\}|opacity\b|llap\b|rlap\b"
     r"|smash\b)[^\n]{0,200}",
     re.IGNORECASE,
 )
 _NOTE: Final = re.compile(r"^(?P<label>\[\^[^\]\s]{1,60}\]):.*", re.MULTILINE)
-_MOST_EMPTY: Final = 20
-_MOST_INFO: Final = 3
-_MOST_ENDINGS: Final = 4
+_MOST_EMPTY: Final = 20  # most of a screen
+_MOST_INFO: Final = 3  # as in `python title=x linenos`
+_MOST_ENDINGS: Final = 4  # a byte takes eight of them
 _BLANK: Final = r"\t\u00a0\u2000-\u200a\u202f\u205f\u3000"
 _ENDING: Final = rf"(?<=\S)(?:[ {_BLANK}]{{3,}}| {{0,2}}[{_BLANK}][ {_BLANK}]{{0,2}})\Z"
 CHAT_MARK: Final = (
@@ -72,9 +72,6 @@ _CARRIERS: Final = tuple(
     )
 )
 """What may carry hidden text, with how many of it a line may have."""
-_LONGEST: Final = 200_000
-_LONGEST_LINE: Final = 10_000
-"""Characters of a text, and of a line, that is parsed; a longer one is refused for its length."""
 _CODE: Final = re.compile(r"`[^`]{0,400}`")
 _MOST_OPEN: Final = 100
 """Brackets without an end that are parsed, because each of them is looked for in all that follows."""
@@ -93,7 +90,7 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HIDDEN_TEXT, "line ends", 1, key, "blanks at the ends of")
     if body.count("[") - body.count("]") > _MOST_OPEN:
         yield _hidden("[", 1, f"over {_MOST_OPEN} brackets that nothing closes, as in")
-    elif len(body) <= _LONGEST and max(map(len, lines), default=0) <= _LONGEST_LINE:
+    elif len(body) <= LONGEST_TEXT and max(map(len, lines), default=0) <= LONGEST_LINE:
         yield from _parsed(body, lines)
     else:
         yield from _comments(body, 1)

@@ -70,7 +70,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
     assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0")
     assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
-    (told,) = done.commands
+    told, *_ = done.commands
     assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
     assert done.log.count("title=skillopt%3A verdict") == 1
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}

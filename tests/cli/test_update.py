@@ -91,6 +91,20 @@ def test_where_both_changed_the_same_lines_nothing_is_run(learned: Path) -> None
     assert "recorded: 0 rollouts" in skillopt(learned, "status").stdout
 
 
+def test_text_that_people_protected_is_not_changed_by_a_new_upstream(folder: Path) -> None:
+    region = "<!-- skillopt:begin keep -->\nNever drop a total.\n<!-- skillopt:end keep -->\n"
+    kept = SKILL.replace("# Rows\n", f"# Rows\n\n{region}\n")
+    (folder / "skills" / "rows" / "SKILL.md").write_text(kept, encoding="utf-8")
+    git(folder, "commit", "-qam", "Keep a rule")
+    run_events(folder, replace(version(EMAIL), text=f"{kept}- {EMAIL}\n"))
+    place = upstream(folder, kept.replace("Never drop", "Always drop"))
+
+    ended = skillopt(folder, "update", "rows", "--onto", place)
+
+    assert ended.returncode == 2
+    assert "'keep'" in ended.stderr
+
+
 def test_a_text_that_does_harm_is_refused_and_stays_a_draft(learned: Path) -> None:
     onto = upstream(learned, SKILL.replace("# Rows\n", f"# Rows\n\n{HARMFUL}\n"))
     found = updated(learned, onto, expect=1)

@@ -146,7 +146,9 @@ def test_a_line_of_the_frontmatter_that_changes_waits() -> None:
 
 def test_at_most_twelve_lines_are_shown_and_what_waits_is_among_them() -> None:
     key = "ghp_" + "a1B2" * 9
-    text = "".join(f"- Set `value_{number} = {key}` and write `a\u202e{number}.csv`.\n" for number in range(20))
+    text = "".join(
+        f"- Set `value_{number} = {key}` and write `{number}{80 * 'a'}\u202eb.csv`.\n" for number in range(20)
+    )
     lines = describe_difference(capability_difference(BEFORE, f"{BEFORE}\n{text}- Run `npx x`.\n"))
 
     assert len(lines) == 13

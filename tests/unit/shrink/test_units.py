@@ -110,3 +110,12 @@ def test_small_and_odd_texts_are_cut_without_an_error(text: str) -> None:
     document = SkillDocument(text)
     assert without_units(document, ()).text == text
     without_units(document, find_units(document))
+
+
+def test_text_that_people_protected_is_no_unit_and_stays_when_all_units_go() -> None:
+    region = "<!-- skillopt:begin keep -->\n- Never drop a total.\n<!-- skillopt:end keep -->"
+    document = SkillDocument(f"# Rows\n\n- Trim.\n\n## Totals\n\n{region}\n\n- Sort.\n")
+    short = without_units(document, find_units(document)).text
+
+    assert region in short
+    assert "Trim" not in short
