@@ -84,7 +84,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert done.used["Keep the reports"]["name"] == "skillopt-gate"
     assert [text.splitlines()[:2] for text in forge.said(7)] == [
         ["<!-- skillopt: gate -->", "All is well"],
-        ["<!-- skillopt: gate -->", "## Skill gate: 1 skill differs: 1 refused"],
+        ["<!-- skillopt: gate -->", "## Skill gate: 1 skill differs: 1 refused; 1 needs a person"],
     ]
     again = gate(runner)
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
