@@ -208,12 +208,19 @@ def _shown(text: str) -> str:
 def _lost(before: str, after: str) -> Iterator[NewCapability]:
     old, new = _units(before), _units(after)
     gone, come = _without(old, new), _without(new, old)
-    pairs = _pair(gone, come)
+    pairs, dropped = _pair(gone, come), _dropped(old, new)
     for line, text, _ in (one for at, one in enumerate(gone) if at not in pairs):
-        yield NewCapability(DifferenceKind.REMOVED, text, line, waits=_ITEM.match(text) is not None)
+        waits = line in dropped and _ITEM.match(text) is not None
+        yield NewCapability(DifferenceKind.REMOVED, text, line, waits=waits)
     for at in sorted(pairs):
         line, text, _ = come[pairs[at]]
         yield NewCapability(DifferenceKind.CHANGED, _changes(_words(gone[at][1]), _words(text)), line)
+
+
+def _dropped(old: Sequence["_Unit"], new: Sequence["_Unit"]) -> set[int]:
+    """List the lines in whose place there is none: a rule that another one replaces is told, and need not wait."""
+    blocks = SequenceMatcher(None, [unit[2] for unit in old], [unit[2] for unit in new], autojunk=False).get_opcodes()
+    return {old[at][0] for tag, a, b, c, d in blocks if tag != "equal" and d - c < b - a for at in range(a, b)}
 
 
 _Unit = tuple[int, str, tuple[str, ...]]

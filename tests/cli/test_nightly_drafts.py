@@ -10,7 +10,7 @@ from skillopt.gate.grades import Grade
 from tests.fakes.drafts import accepted, changed, graded, run_events
 from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import Nights
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git, job, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
@@ -162,7 +162,7 @@ def propose(nights: Nights, place: Path, *rules: str) -> int:
     content = "".join(f"- {rule}\n" for rule in rules)
     edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
     (place / "edits.json").write_text(json.dumps([edit]))
-    return skillopt(nights.folder, "propose", str(place / "edits.json"), "rows").returncode
+    return job(nights.folder, "propose", str(place / "edits.json"), "rows").returncode
 
 
 def test_a_version_that_is_not_offered_is_told_with_the_reason(nights: Nights, forge: FakeForge) -> None:

@@ -14,7 +14,8 @@ from skillopt.contrib import CONTRIB
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"history": "history.md", "triggers": "triggers.md", "tune": "tuning.md"}
 TOUCHED = (
-    *("tests/unit/suites", "tests/unit/nightly", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py"),
+    *("tests/unit/suites/test_native.py", "tests/unit/suites/test_evals_json.py", "tests/unit/suites/test_planning.py"),
+    *("tests/unit/nightly", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py"),
     *("tests/cli/test_commands.py", "tests/cli/test_init.py", "tests/cli/test_decline.py", "tests/cli/test_history.py"),
 )
 """Tests of what asks the table: formats, ports and commands."""

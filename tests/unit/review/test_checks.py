@@ -131,7 +131,7 @@ RULES = "# Deploy\n\n- Never deploy on a red pipeline.\n- Ask before a release.\
     [
         (headed("Read, Bash(*)", RULES), "permission", ("Bash(kubectl get *)", "Bash(*)")),
         (headed("", RULES.replace("- Tag it.\n", "")), "removed-rule", ("- Tag it.",)),
-        (headed("", RULES.replace("- Ask before a release.", "- Release at once.")), "removed-rule", ("- Ask before",)),
+        (headed("", RULES.replace("- Ask before a release.\n", "")), "removed-rule", ("- Ask before",)),
         (headed("", RULES, "Use for every request."), "description", ("Use for releases.", "Use for every request.")),
     ],
 )

@@ -99,13 +99,15 @@ def test_text_that_is_moved_or_broken_anew_and_a_rule_in_plain_words_are_no_diff
     assert describe_difference(()) == []
 
 
-def test_a_rule_that_is_removed_comes_first_and_waits_and_a_sentence_is_listed_only() -> None:
+def test_a_rule_that_another_replaces_comes_first_and_one_that_is_dropped_waits() -> None:
     after = RULES.replace("- Never skip the weight.\n", "- Run `npx x`.\n")
     (removed, program) = capability_difference(RULES, after)
 
-    assert removed == NewCapability(DifferenceKind.REMOVED, "- Never skip the weight.", 4, waits=True)
+    assert removed == NewCapability(DifferenceKind.REMOVED, "- Never skip the weight.", 4, waits=False)
     assert (program.text, program.waits) == ("npx x", True)
     assert describe_difference((removed, program))[0] == "1 line removed: `- Never skip the weight.`"
+    (dropped,) = capability_difference(RULES, RULES.replace("- Never skip the weight.\n", ""))
+    assert dropped.waits
     assert [one.waits for one in capability_difference(BEFORE, "# Tidy\n")] == [False]
 
 
