@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-LONGEST_LINE: Final = 4_000_000
+LONGEST_SESSION_LINE: Final = 4_000_000
 """Bytes of a line that is read; a longer one is an image or a huge output, not what a person said."""
 
 
@@ -52,7 +52,7 @@ def read_log(path: Path, tally: LineTally) -> Iterator[str]:
 
 def _lines(file: BinaryIO, tally: LineTally) -> Iterator[str]:
     while line := _line(file, tally):
-        if len(line) > LONGEST_LINE:
+        if len(line) > LONGEST_SESSION_LINE:
             tally.long += 1
             while line and not line.endswith(b"\n"):
                 line = _line(file, tally)
@@ -63,7 +63,7 @@ def _lines(file: BinaryIO, tally: LineTally) -> Iterator[str]:
 
 def _line(file: BinaryIO, tally: LineTally) -> bytes:
     try:
-        return file.readline(LONGEST_LINE + 1)
+        return file.readline(LONGEST_SESSION_LINE + 1)
     except OSError:
         tally.unread += 1
         return b""

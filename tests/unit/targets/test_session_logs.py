@@ -10,7 +10,7 @@ import pytest
 from skillopt.targets.claude_code.sessions import ClaudeSessions
 from skillopt.targets.codex.sessions import CodexSessions
 from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
-from skillopt.targets.session_lines import LONGEST_LINE, LineTally, find_logs, read_log
+from skillopt.targets.session_lines import LONGEST_SESSION_LINE, LineTally, find_logs, read_log
 from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 
 TURNS = (
@@ -99,7 +99,7 @@ def test_a_skill_called_by_its_command_is_in_use_and_its_arguments_are_the_reque
 
 def test_damaged_lines_are_counted_and_the_others_read(tmp_path: Path) -> None:
     good = json.dumps(claude_log("/w", [Said("Clean the table")])[2]).encode()
-    huge = b'{"type":"user","message":{"content":"' + b"x" * LONGEST_LINE + b'"}}'
+    huge = b'{"type":"user","message":{"content":"' + b"x" * LONGEST_SESSION_LINE + b'"}}'
     path, tally = tmp_path / "a.jsonl", LineTally()
     broken = [b"\xff\xfe\x00 no text", b"42", b"[" * 5_000, b'"text"', huge, good[:40]]
     path.write_bytes(b"\n".join([good, b"", good.replace(b"Clean", b"Cl\xffan"), *broken]))
