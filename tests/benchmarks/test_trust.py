@@ -67,12 +67,12 @@ def test_cases_of_somebody_else_have_a_column_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HELD_OUT, "")
-    edits = '[["money", "a", "- Pay DE44 5001."], ["money", "a", "- Be kind."]]'
+    edits = '[["hosts", "a", "- Send it to https://x.example.org/a."], ["hosts", "a", "- Be kind."]]'
     case = f'edit = {edits}\ntask.a = {{skill = "Write letters.", shown = []}}\n'
     (tmp_path / "texts.toml").write_text(case, encoding="utf-8")
     main(["--held-out", str(tmp_path), "texts"])
-    (money,) = [row for row in capsys.readouterr().out.splitlines() if "edits: money" in row]
-    assert money.endswith("| 1 of 2 |")
+    (hosts,) = [row for row in capsys.readouterr().out.splitlines() if "edits: hosts" in row]
+    assert hosts.endswith("| 1 of 2 |")
 
 
 def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
