@@ -30,7 +30,7 @@ class FolderForge:
     """A folder with one Markdown file for each open pull request, and a record of every one."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def facts(self) -> RepositoryFacts:
         """Say that texts go beside whatever HEAD is; a folder is nobody's and not public."""
@@ -79,7 +79,7 @@ class FolderForge:
     def _read(self, one: _Kept) -> PullRequest:
         return PullRequest(
             one.number,
-            str(self._text(one)),
+            Path(*self.folder.parts[-2:], self._text(one).name).as_posix(),  # no folder of this machine in a commit
             one.state,
             head="",
             title=one.title,
@@ -90,13 +90,13 @@ class FolderForge:
         )
 
     def _text(self, one: _Kept) -> Path:
-        return self._folder / f"{one.branch.replace('/', '-')}.md"
+        return self.folder / f"{one.branch.replace('/', '-')}.md"
 
     def _all(self) -> list[_Kept]:
         try:
-            records = [json.loads(path.read_text(encoding="utf-8")) for path in self._folder.glob("*.json")]
+            records = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("*.json")]
         except (OSError, ValueError) as error:
-            raise _unusable(self._folder, error) from error
+            raise _unusable(self.folder, error) from error
         kept = (_Kept(**{**record, "labels": tuple(record.get("labels", ()))}) for record in records)
         return sorted(kept, key=lambda one: one.number)
 
@@ -106,13 +106,13 @@ class FolderForge:
         title = f"{DRAFT_TITLE if one.draft else ''}{one.title}"
         text = "\n\n".join([f"# {title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
         try:
-            _write(self._folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
+            _write(self.folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
             if one.state == "open":
                 _write(self._text(one), text)
             else:
                 self._text(one).unlink(missing_ok=True)
         except OSError as error:
-            raise _unusable(self._folder, error) from error
+            raise _unusable(self.folder, error) from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -56,7 +56,7 @@ def run(copy: Path, *arguments: str) -> None:
     ended = subprocess.run(
         [sys.executable, *arguments],
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**{key: value for key, value in os.environ.items() if "COVERAGE" not in key}, "PYTHONPATH": path},
         check=False,
         capture_output=True,
         text=True,

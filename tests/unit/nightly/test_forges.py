@@ -98,13 +98,14 @@ class TestFolderForge(ForgeContract):
         return FolderForge(tmp_path / "pull-requests")
 
     def remarks(self, forge: Forge, number: int) -> list[str]:
+        assert isinstance(forge, FolderForge)
         ((url,),) = ([one.url for one in forge.pull_requests("skillopt/rows") if one.number == number],)
-        return Path(url).read_text(encoding="utf-8").strip().split("\n\n---\n\n")[1:]
+        return (forge.folder.parent.parent / url).read_text(encoding="utf-8").strip().split("\n\n---\n\n")[1:]
 
     def test_the_text_is_there_to_read_until_it_is_closed(self, forge: Forge, tmp_path: Path) -> None:
         opened = forge.create("skillopt/rows", "main", "Better rows", "Look:\n\n- sorted")
         text = tmp_path / "pull-requests" / "skillopt-rows.md"
-        assert opened.url == str(text)
+        assert opened.url == f"{tmp_path.name}/pull-requests/skillopt-rows.md"
         assert text.read_text(encoding="utf-8") == "# Better rows\n\nLook:\n\n- sorted\n"
         forge.close(opened.number)
         assert not text.exists()
