@@ -4,11 +4,11 @@ from pathlib import Path
 
 from skillopt.skills.edits import Edit, Op
 from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.line_refs import lines_of
 from skillopt.versions.refusals import (
     add_refusals,
     adopt_renamed,
     read_refusals,
-    refusal_lines,
     refusals_of,
     refuse,
     want_again,
@@ -48,15 +48,15 @@ def test_what_two_clones_refused_at_once_is_known_to_both_and_a_third_push_chang
     one, other = two_clones(tmp_path)
     say_no(one, "a" * 12 + "/1")
     say_no(other, "b" * 12 + "/1")
-    reach(one).fetch_refusals()
-    reach(other).fetch_refusals()
-    reach(one).push_refusals("rows")
-    reach(other).push_refusals("rows")
+    reach(one).fetch_lines()
+    reach(other).fetch_lines()
+    reach(one).push_lines("rows")
+    reach(other).push_lines("rows")
     assert refused(other) == ["a" * 12 + "/1", "b" * 12 + "/1"]
-    reach(one).fetch_refusals()
+    reach(one).fetch_lines()
     assert refused(one) == refused(other)
     tip = git(tmp_path / "bare.git", "rev-parse", REF)
-    reach(one).push_refusals("rows")
+    reach(one).push_lines("rows")
     assert git(tmp_path / "bare.git", "rev-parse", REF) == tip
 
 
@@ -64,12 +64,12 @@ def test_lines_that_came_without_git_are_no_news_to_the_remote_that_has_them(tmp
     one, other = two_clones(tmp_path)
     say_no(one, "a" * 12 + "/1")
     say_no(one, "a" * 12 + "/2")
-    reach(one).push_refusals("rows")
+    reach(one).push_lines("rows")
     tip = git(tmp_path / "bare.git", "rev-parse", REF)
-    add_refusals(other, "rows", ["not a line", *refusal_lines(one, refusals_of(one, "rows"))])
+    add_refusals(other, "rows", ["not a line", *lines_of(one, refusals_of(one, "rows"))])
     assert refusals_of(other, "rows") == refusals_of(one, "rows")
-    reach(other).fetch_refusals()
-    reach(other).push_refusals("rows")
+    reach(other).fetch_lines()
+    reach(other).push_lines("rows")
     assert git(tmp_path / "bare.git", "rev-parse", REF) == tip
 
 
