@@ -38,6 +38,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.history import difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.records import bring_records
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
@@ -208,6 +209,7 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
     """Check and measure every skill that differs between two revisions."""
     project = Project.find(Path.cwd())
     repository = project.repository()
+    bring_records(repository, project.settings(options.flags).nightly.remote, observer)
     first = find_commit(repository, base)
     commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
     before = first if options.direct else merge_base(repository, first, commit)
@@ -405,7 +407,7 @@ class _Gate:
 
     def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> tuple[str, str]:
         """Write the page of a measurement, named by its run, and describe the worst tasks; return both."""
-        if measured.judged is None:
+        if measured.judged is None or measured.judged.verdict is None:
             return "", ""
         folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT] or "the work tree")
         changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)

@@ -48,6 +48,7 @@ class SkillNight:
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     described: str = ""
     shrunk: str = ""
+    recorded: str = ""
     description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
     @property

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import passed_cells
 from skillopt.reports.blocks import (
     Box,
@@ -116,8 +115,9 @@ def _cost(report: GateReport) -> str:
 
 def _row(change: GatedChange) -> tuple[str, ...]:
     passed, score, counts = "", "", ""
-    if change.judged is not None:
-        verdict = change.judged.verdict
+    if (judged := change.judged) is not None and judged.watched is not None:
+        passed = judged.watched.passed
+    elif judged is not None and (verdict := judged.verdict) is not None:
         passed, score = passed_cells(verdict)
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
     kind, is_now = change.kind.value, change.standing
@@ -132,10 +132,11 @@ def _details(change: GatedChange) -> list[ReportBlock]:
         *(difference_blocks(change.difference) if _tells_difference(change) else []),
     ]
     if (judged := change.judged) is not None:
-        lowest = judged.lowest
+        lowest, refused = judged.lowest, judged.answer is ReviewAnswer.REFUSED
         bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
-        refused = judged.verdict.outcome is Outcome.REJECT  # how small its loss may be says nothing
-        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "
+        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "  # says nothing of a harm
+        if (watched := judged.watched) is not None:
+            sure = f"Judged by the {cited(watched.record)}: {watched.errors}. "
         sure += (
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
             f"change {change.looks} that was measured on this suite."
@@ -197,8 +198,7 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
         return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
     if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
-    broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
-    label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    label, tasks = ("it broke", judged.broken) if judged.broken else ("worse", judged.worse)
     listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks else ""
     return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
@@ -252,7 +252,7 @@ def _xml_cases(change: GatedChange, *, strict: bool) -> Iterator[tuple[str, str,
     elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
         kind = "skipped"
     elif judged.answer is ReviewAnswer.REFUSED:
-        broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
+        broken = dict.fromkeys((*judged.broken, *judged.worse))
         kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
     yield "measurement", kind, change.reason, text
 

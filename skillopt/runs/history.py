@@ -288,7 +288,7 @@ def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     try:
         remote = Remote.find(repository, name) if name else None
         if remote is not None:
-            remote.fetch_refusals()
+            remote.fetch_lines()
     except (RemoteError, UsageError) as error:
         observer.notice(f"what people refused in other clones is not known: {error}")
     adopt_renamed(repository, target.name, target.place(repository))

@@ -16,7 +16,7 @@ from tests.fakes.projects import git, make_project, skillopt
 TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)
-_TRAINING = ("--max-rollouts", "--max-usd", "--set", "--quiet")
+_TRAINING = ("--max-rollouts", "--max-usd", "--record", "--set", "--quiet")
 _QUICK = "harness = 'demo'\nmodel = 'demo'\nconfidence = 0.7\n"
 
 
