@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # `typing` takes long to load, and a command listens to C
 if TYPE_CHECKING:
     from skillopt.api import compare, evaluate, load_skill, optimize
     from skillopt.errors import SkilloptError
-    from skillopt.gate.comparison import Verdict
+    from skillopt.gate.decide import Verdict
     from skillopt.loop.events import (
         BaselineMeasured,
         CapsRaised,

@@ -13,7 +13,8 @@ from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
-from skillopt.gate.comparison import Pairs, Tally, Verdict, check_coverage, compare_pairs, tally
+from skillopt.gate.comparison import Pairs, Tally, check_coverage, compare, expect_measured, tally
+from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
@@ -29,7 +30,7 @@ from skillopt.loop.gained import gained_by_run
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite, Task
@@ -176,8 +177,10 @@ class Scoring:
 
     def compare(self, before: EvaluateResult, after: EvaluateResult) -> Verdict:
         """Compare two skills task by task, asking for confidence."""
-        pairs = Pairs(list(before.rollouts), list(after.rollouts))
-        return compare_pairs(pairs, self._settings, GateRule.PAIRED, after.name)
+        pairs, settings = Pairs(list(before.rollouts), list(after.rollouts)), self._settings
+        expect_measured(after.name, pairs, settings.coverage)
+        found = compare(pairs, settings.metric, settings.coverage)
+        return decide(found, Question.BETTER, 1.0 - settings.confidence)
 
     def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> EvaluateResult:
         check_coverage(name, own, self._settings.coverage)

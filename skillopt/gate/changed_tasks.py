@@ -5,7 +5,8 @@ from dataclasses import astuple, dataclass
 from enum import StrEnum
 from statistics import fmean
 
-from skillopt.gate.comparison import PairedTask, Verdict
+from skillopt.gate.comparison import PairedTask
+from skillopt.gate.decide import Verdict
 from skillopt.rollouts import Rollout
 
 

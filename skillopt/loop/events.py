@@ -11,7 +11,8 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import Grade, Grading, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.recording import recorded_events, scored_by
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import Headline

@@ -10,7 +10,7 @@ from skillopt.contrib.triggers.description import with_description
 from skillopt.contrib.triggers.loading import HeldOutTriggers, TriggerRate
 from skillopt.contrib.triggers.training import TrainedDescription
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Against
 from skillopt.rollouts import Usage

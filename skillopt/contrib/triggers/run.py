@@ -25,7 +25,6 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
@@ -163,7 +162,7 @@ def train_triggers(
         trained = (shorten if ask.shorten else train_description)(begun.start, training)
         verdict, seen = trained.verdict, trained.held_out
         if verdict is not None and seen is not None:
-            accepted = verdict.outcome is Outcome.ACCEPT
+            accepted = verdict.accepted
             end_look(root, name, begun.id, verdict.error_spent, accepted=accepted)
             if accepted:
                 spent = unreported_error(root, name, begun.id) + verdict.error_spent

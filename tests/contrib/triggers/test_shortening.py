@@ -12,7 +12,7 @@ from skillopt.contrib.triggers.queries import Query, split_queries
 from skillopt.contrib.triggers.shortening import MOST_SHORTENINGS, cut_description, shorten_description
 from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription
 from skillopt.execution.runner import run_rollout
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Against, Grade
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import Discovery, RolloutRequest

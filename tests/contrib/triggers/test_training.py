@@ -13,7 +13,7 @@ from skillopt.contrib.triggers.queries import Query, split_queries
 from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.errors import UsageError
 from skillopt.execution.runner import run_rollout
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout

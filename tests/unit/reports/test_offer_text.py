@@ -83,8 +83,8 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
 
 
 def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_it() -> None:
-    grading = Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
-    view = replace(offer(*TEXTS), grade=Grade.UNPROVEN, grading=grading, proof="About 9 more tasks like these would.")
+    grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
+    view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading, proof="About 9 more tasks like these would.")
     assert "2 of 8 → 7 of 8" in offer_title(view)
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
     assert offer_title(replace(view, draft=True)).endswith("(draft, unproven)")
@@ -140,7 +140,7 @@ def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
         replace(view, after=f"{view.after}- More.\n"),
         replace(view, before=f"{view.before}- Less.\n"),
         replace(view, claim=None, unmeasured="no"),
-        replace(view, grade=Grade.UNPROVEN),
+        replace(view, grade=Grade.LIKELY),
     ):
         assert offer_mark(other) != offer_mark(view)
 

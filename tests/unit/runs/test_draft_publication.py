@@ -46,7 +46,7 @@ def test_the_draft_at_the_end_is_published_with_its_grade_and_its_evidence(folde
     assert "91% likely better, on 12 tasks." in " ".join(found.body.split())
     read = read_grading(found.trailers)
     assert read is not None
-    assert (read.grade, read.probability, read.low, read.tasks) == (Grade.UNPROVEN, 0.91, -0.06, 12)
+    assert (read.grade, read.probability, read.low, read.tasks) == (Grade.LIKELY, 0.91, -0.06, 12)
     assert text(folder).endswith("- Sort.\n- Lower case.")
     assert git(folder, "branch", "--list", "skillopt/*") == ""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, PairedTask, Verdict
+from skillopt.gate.comparison import PairedTask
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.run import version_of
@@ -15,9 +15,10 @@ from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import RunRecord
 from skillopt.versions.repository import NewVersion
+from tests.fakes.verdicts import made_verdict
 
 PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTask("c", 1, 0.5, 1, 0.7))
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
+VERDICT = made_verdict(pairs=PAIRS, confidence=0.984)
 
 
 def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
