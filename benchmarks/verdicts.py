@@ -41,9 +41,9 @@ _FAMILY = 4
 _CRITERIA = 5
 _LATER = (
     Change("changes nothing"),
-    Change("mends 10%", 0.2),
-    Change("breaks 10%", 0.0, 0.2),
-    Change("breaks 20%", 0.0, 0.4),
+    Change("mends 10%", 0.5),
+    Change("breaks 10%", 0.0, 0.125),
+    Change("breaks 20%", 0.0, 0.25),
 )
 _RARE_LOSSES = ((0.45, 0.1, 0.5), (0.96, 0.04, 0.96))
 """Loss, share of tasks with it, and score before: all other tasks gain just so much that nothing is gained."""
@@ -133,7 +133,7 @@ def later_rate(change: Change, tasks: int, runs: range, flips: float = 0.1) -> t
         random = Random(f"{run}/{tasks}/later")
         texts = [OLD.document.text, "version", _NEW.document.text]
         first = [random.random() < 0.5 for _ in range(tasks)]  # noqa: PLR2004 - even odds
-        newest = [works or random.random() < 0.8 for works in first]  # noqa: PLR2004 - it mends 40% of all tasks
+        newest = [works or random.random() < 0.6 for works in first]  # noqa: PLR2004 - it mends 30% of all tasks
         draft = [random.random() >= change.breaks if works else random.random() < change.mends for works in newest]
         world = dict(zip(texts, (first, newest, draft), strict=True))
 

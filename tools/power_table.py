@@ -9,7 +9,7 @@ confidence 0.9.
 import csv
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -30,6 +30,7 @@ _TASKS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30, 40, 60, 100
 _GAINS: Final = (5, 10, 15, 20, 25, 30, 40, 50, 70, 100)
 _RUNS: Final = 150
 _ERROR: Final = 0.1
+_PATTERNS: Final = 300
 _NOISE: Final = 0.1
 
 _Sides = tuple[Sequence[float], Sequence[float]]
@@ -56,7 +57,9 @@ def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Grade:
     runs = [[_score(after, random) - _score(before, random) for before, after in sides] for _ in range(rounds)]
     looks = [[fmean(gains) for gains in zip(*runs[: at + 1], strict=True)] for at in range(rounds)]
     seen = [[gain for one in runs[: at + 1] for gain in one] for at in range(rounds)]
-    proof, here = proof_plan(rounds, len(sides)), here_plan(rounds, len(sides))
+    proof, here = (
+        replace(plan, patterns=_PATTERNS) for plan in (proof_plan(rounds, len(sides)), here_plan(rounds, len(sides)))
+    )
     if partial:
         proven, shown = bet_on_mean(looks, error, proof).shown, bet_on_repeats(seen, error, here).shown
         if rounds == 1:

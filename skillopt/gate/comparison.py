@@ -60,16 +60,9 @@ class TaskCosts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What is told of two texts on the same tasks.
+    """What is told of two texts on the same tasks: `low` and `high` are the 90% interval of the gain in tasks passed.
 
-    Args:
-        pairs: The tasks measured for both.
-        low: Lower limit of the 90% interval of the gain in tasks passed, in [-1, 1].
-        high: Its upper limit.
-        missing: Tasks not measured for both.
-        unmeasured: Tasks not measured for the text before, and for the one after.
-        costs: Of a rollout of either side; empty where neither was measured.
-        judge: How often a judge agreed with itself; None where none read something twice.
+    `missing` counts tasks not measured for both, `unmeasured` those of either text. Costs are of a rollout of either.
     """
 
     pairs: tuple[PairedTask, ...] = field(default=(), repr=False)
@@ -135,14 +128,9 @@ class Figures:
 class Comparison(Figures):
     """A comparison that can be decided about.
 
-    Args:
-        looks: The gain of each unit as it stood at each look; None for one not seen.
-        runs: The gain of each pair of runs, by look.
-        scores: The gain of each unit in what is tested, all runs together.
-        partial: Whether scores are partial, so that tests are bets.
-        explained: Whether a judge's noise explains as much.
-        tossed: Whether a judge decided that agrees with itself hardly more often than a coin.
-        covered: Whether enough tasks were measured of either side.
+    It has the gain of each unit as it stood at each look (None for one not seen), those of the pairs of runs that each
+    look brought, and `gains` of each unit, all runs together; whether scores are partial, so that tests are bets,
+    whether a judge's noise explains as much, or tosses a coin, and whether enough was measured of either side.
     """
 
     looks: tuple[tuple[float | None, ...], ...]
@@ -211,12 +199,8 @@ def compare(
 ) -> Comparison:
     """Compare two texts task by task, or family by family; with the sides exchanged the gain has the other sign.
 
-    Args:
-        pairs: All rollouts of both.
-        metric: What is tested; partial scores that turn up after the first look count as passed or failed.
-        coverage: Share of the tasks that must be measured of either side.
-        families: The family of each task by id; without it each task stands alone.
-        tested: What the test looks at, where that is not all pairs.
+    A test looks at all pairs, or at those `tested`. Partial scores that turn up after the first look count as passed or
+    failed.
     """
     families, tested = families or {}, tested or pairs
     sides = [_by_task(side, kind) for kind in (Metric.HARD, Metric.SOFT) for side in (pairs.before, pairs.after)]

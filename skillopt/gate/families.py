@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.tasks import Task
 
 _RUN: Final = 4
-_ALIKE: Final = 0.8
+ALIKE: Final = 0.8
 """Share of runs of words in common from which two texts are near copies."""
 
 _LEAST_RUNS: Final = 8
@@ -28,15 +28,28 @@ def find_families(tasks: Sequence[Task]) -> Mapping[str, str]:
     found = {task.id: f"family {task.family}" for task in tasks if task.family not in ("", "none")}
     found |= {task.id: task.id for task in tasks if task.id not in found}
     free = [task for task in tasks if not task.family]
-    values = {text: wording([_VALUE.sub("0", text)]) for text in {task.prompt for task in free}}
-    data = {task.id: wording(file.text for file in task.files) for task in free}
+    prompts = {text: wording([_VALUE.sub("0", text)]) for text in {task.prompt for task in free}}
     for one, other in combinations(free, 2):
-        if found[one.id] != found[other.id] and likeness(values[one.prompt], values[other.prompt]) >= _ALIKE:
-            mine, theirs = data[one.id], data[other.id]
-            if mine == theirs or likeness(mine, theirs) >= _ALIKE:
-                gone, kept = found[other.id], found[one.id]
-                found |= {name: kept for name, family in found.items() if family == gone}
+        apart = found[one.id] != found[other.id]
+        if apart and likeness(prompts[one.prompt], prompts[other.prompt]) >= ALIKE and is_same_data(one, other):
+            gone, kept = found[other.id], found[one.id]
+            found |= {name: kept for name, family in found.items() if family == gone}
     return found
+
+
+def list_families(tasks: Sequence[Task]) -> list[tuple[str, ...]]:
+    """List the ids of the tasks of each family that has several."""
+    members: dict[str, list[str]] = {}
+    for name, family in find_families(tasks).items():
+        members.setdefault(family, []).append(name)
+    return [tuple(names) for names in members.values() if len(names) > 1]
+
+
+def is_same_data(one: Task, other: Task) -> bool:
+    """Return whether the files of two tasks are near copies, those that both have left out."""
+    first, second = ({file.text for file in task.files} for task in (one, other))
+    own = [wording(some) for some in (first - second, second - first)]
+    return not all(own) or likeness(*own) >= ALIKE
 
 
 def wording(texts: Iterable[str], length: int = _RUN) -> _Runs:

@@ -16,9 +16,6 @@ from functools import lru_cache
 from random import Random
 from typing import Final
 
-_PATTERNS: Final = 4096
-"""Sign patterns drawn; all there are where that is fewer. Their error in a level of .05 is .0034."""
-
 _FINE: Final = 4
 """Patterns of those drawn that may be accepted where little error is left, for which more are drawn."""
 
@@ -31,11 +28,15 @@ _SCALE: Final = 840
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The looks of a test: shares of the error used up to each, whether the first sees half of the units, and units."""
+    """The looks of a test: shares of the error used up to each, whether the first sees half of the units, and units.
+
+    Sign patterns are drawn, or all of them taken where they are fewer. The error of 4,096 in a level of .05 is .0034.
+    """
 
     shares: tuple[float, ...] = (1.0,)
     halved: bool = False
     units: int = 0
+    patterns: int = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Tested:
 
 def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: Plan) -> Tested:
     """Test that the mean gain is above 0, by the gains of all units as they stood at each look; None was not seen."""
-    patterns = _draw_patterns(max(plan.units, len(looks[-1])), max(_PATTERNS, round(_FINE / max(error, 1e-5))))
+    patterns = _draw_patterns(max(plan.units, len(looks[-1])), max(plan.patterns, round(_FINE / max(error, 1e-5))))
     drawn, accepted, p_value = len(patterns), 0, 1.0
     for number, look in enumerate(looks):
         share, last = plan.shares[number], number + 1 == len(plan.shares)
