@@ -95,7 +95,7 @@ _EVENTS = "skillopt.loop.events"  # of all other names
 _MODULES = {
     "skillopt.api": ("compare", "evaluate", "load_skill", "optimize"),
     "skillopt.errors": ("SkilloptError",),
-    "skillopt.gate.comparison": ("Verdict",),
+    "skillopt.gate.decide": ("Verdict",),
     "skillopt.protocols": ("Harness", "Model", "Verifier"),
     "skillopt.rollouts": ("Rollout", "Score"),
     "skillopt.settings": ("Settings",),

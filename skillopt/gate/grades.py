@@ -84,7 +84,8 @@ class Grading:
     @property
     def offered(self) -> bool:
         """Whether a draft of this grade is offered to people."""
-        return self.grade in (Grade.PROVEN, Grade.PROVEN_HERE, Grade.LIKELY)
+        likely = self.grade is Grade.LIKELY and (self.probability or 0.0) >= _OFFERED_FROM
+        return likely or self.grade in (Grade.PROVEN, Grade.PROVEN_HERE)
 
     @property
     def requested(self) -> bool:
