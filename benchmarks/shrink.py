@@ -166,8 +166,8 @@ def _false_verdict(seed: int, flips: float) -> bool:
             [RolloutRequest(one, task, spent + repeat) for repeat in range(3) for task in tasks]
             for one in (world.skill, short)
         ]
-        pairs = Pairs(*(list(map(world.rollout, one)) for one in requests))
-        verdict, margin = rule_out_loss(compare(pairs, Metric.HARD), error, Terms())
+        before, after = (list(map(world.rollout, one)) for one in requests)
+        verdict, margin = rule_out_loss(compare(Pairs(before, after), Metric.HARD), error, Terms())
         if verdict.outcome is Outcome.ACCEPT and margin <= _MARGIN:
             return True
         spent += 3

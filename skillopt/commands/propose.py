@@ -48,7 +48,7 @@ def _text(result: ProposalResult) -> str:
             f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
             f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
         )
-        if verdict.grading is not None and not result.version:
+        if not result.version:
             lines.append(f"as a draft: {grade_words(verdict.grading)}")
         if verdict.accepted and not result.version:
             lines.append(f"not a version yet: {result.reason}")

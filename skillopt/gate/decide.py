@@ -109,10 +109,10 @@ def decide(
         return _verdict(comparison, Outcome.INVALID, found, untested, grading)
     tested = _test(comparison, question, error, plan, terms.margin)
     noise = EXPLAINED if tested.shown and comparison.explained and error < 1 else ""
-    problem = (noise or terms.unless) if tested.shown else ""
+    problem = noise or (terms.unless if tested.shown or terms.refuses else "")
     shown = tested.shown and not problem
     # Only an accept that stands is free: else whoever is refused would try again with all of the error.
-    spent = max(error if problem else tested.spent, terms.here.error_spent if terms.here else 0.0)
+    spent = max(error if problem and tested.shown else tested.spent, terms.here.error_spent if terms.here else 0.0)
     tested = Tested(shown=shown, over=tested.over, p_value=tested.p_value, spent=spent)
     grading = _grade(comparison, question, terms, shown=shown and error < 1)
     match question:

@@ -13,6 +13,9 @@ _SPENDABLE: Final = 0.625
 _FIRST: Final = 0.8
 """Share of that for the first comparison, which matters most."""
 
+LEAST_ERROR: Final = 1e-4
+"""A comparison on new tasks that may spend less than this cannot end in `accept`: random signs are too coarse."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpent:

@@ -244,8 +244,7 @@ class GateDecided(Event):
         what = count_noun(len(self.changes), "edit") if self.changes else self.kind
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-        graded = verdict.grading is not None and verdict.reason == grade_words(verdict.grading)  # told of the draft
-        reason = "" if self.outcome == "accept" or graded else f", {_cut(verdict.reason)}"
+        reason = "" if self.outcome == "accept" else f", {_cut(verdict.reason)}"
         return f"gate ({what}): {words}; {flips}: {self.outcome}{reason}"
 
 

@@ -284,12 +284,12 @@ def description_trailers(
 ) -> _Trailers:
     """List the trailers of a description by its training, and the error spent since the one before."""
     (verdict, spent), (rollouts, usage) = judged, cost
-    shorter = verdict.grading is not None and verdict.grading.against is Against.LONGER
+    shorter = verdict.grading.against is Against.LONGER
     return (
         ("Kind", DESCRIPTION),
         (TRIGGER_TRAINING, training),
         ("Gate", NON_INFERIORITY if shorter else GateRule.SEQUENTIAL.value),
-        *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
+        (GRADE, verdict.grading.grade.value),
         ("Recall-Before", _of(held_out.recall_before)),
         ("Recall-After", _of(held_out.recall_after)),
         ("False-Triggers-Before", _of(held_out.false_before)),

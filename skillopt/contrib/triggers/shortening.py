@@ -156,7 +156,7 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int
     if after.hits < before.hits or not after.hits:
         worse = f"{after.hits} of {after.of} held-out requests that should load it do, {before.hits} before"
     found = compare(pairs, training.settings.metric, training.settings.coverage)
-    terms = Terms(unless=worse, against=Against.LONGER)
+    terms = Terms(unless=worse, refuses=bool(worse), against=Against.LONGER)
     verdict, _ = rule_out_loss(found, LOSS_ERRORS[look], terms)
     if not verdict.accepted:  # so few requests cannot bound the loss on others
         verdict = decide(found, Question.NOT_WORSE, 1.0, ONE_LOOK, terms)

@@ -143,7 +143,7 @@ def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
         (decided,) = only(
             list(try_proposal(changes, SKILL, suite(), SETTINGS, ScriptedRunner(on_four, str), terms)), GateDecided
         )
-        found.append(decided.verdict.grading and decided.verdict.grading.grade)
+        found.append(decided.verdict.grading.grade)
 
     assert found == [Grade.PROVEN_HERE, Grade.LIKELY, Grade.LIKELY]
 
