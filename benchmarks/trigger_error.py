@@ -18,7 +18,7 @@ from random import Random
 from skillopt.contrib.triggers.loading import trigger_rate, trigger_verifier
 from skillopt.contrib.triggers.queries import Query
 from skillopt.contrib.triggers.training import DescriptionTraining, train_description
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
@@ -138,7 +139,6 @@ class VersionView:
     passed: str = ""
     usd: float | None = None
     turns: float | None = None
-    expected: float | None = None
     grading: Grading | None = None
 
 

@@ -101,12 +101,17 @@ Outcomes = Sequence[bool | None]
 
 @dataclass(frozen=True, slots=True)
 class WatchFinding:
-    """How the rule ended, the tasks it watched, those it broke, and those that the old text fails now."""
+    """How the rule ended, the tasks it watched, those it broke, and those that the old text fails now.
+
+    The last look was at the pairs from one place to another, of which those count that differ, at some level.
+    """
 
     ending: WatchEnding
     watched: tuple[str, ...]
     broken: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    tested: tuple[int, int | None] = (0, None)
+    level: float = 1 / 2**6
 
 
 WatchRule = Generator[Batch, Outcomes, WatchFinding]
@@ -191,6 +196,8 @@ class _Follow:
         self._usual = usual
         self._weights = math.log((1 - usual + _FALL) / (1 - usual)), math.log((usual - _FALL) / usual)
         self._pairs: list[tuple[_Watch, bool, bool]] = []
+        self._tested: tuple[int, int | None] = (0, None)
+        self._level = tail_chance(*_LOOKS[0])
 
     def run(self) -> WatchRule:
         for start in range(0, len(self._watches), _BATCH):
@@ -237,17 +244,15 @@ class _Follow:
             if len(self._pairs) >= _MOST_PAIRS:
                 return WatchEnding.UNSURE
             yield from self._both((suspects * _AGAIN)[: max(_AGAIN, min(len(suspects), _BATCH))])
-            differing = self._differing
-            if any(len(differing) >= count and sum(differing[:count]) <= won for count, won in _LOOKS):
-                return WatchEnding.BROKEN
-            if len(differing) >= _LOOKS[-1][0]:
+            places = [at for at, (_, old, new) in enumerate(self._pairs) if old != new]
+            for count, won in _LOOKS:
+                if len(places) >= count:
+                    self._tested, self._level = (0, places[count - 1] + 1), tail_chance(count, won)
+                    if sum(self._pairs[at][2] for at in places[:count]) <= won:
+                        return WatchEnding.BROKEN
+            if len(places) >= _LOOKS[-1][0]:
                 return WatchEnding.UNSURE
         return None
-
-    @property
-    def _differing(self) -> list[bool]:
-        """Whether the new text won each pair that differs, oldest first."""
-        return [new for _, old, new in self._pairs if old != new]
 
     def _both(self, watches: Sequence[_Watch]) -> Generator[Batch, Outcomes, None]:
         outcomes = yield tuple((side, one.task) for one in watches for side in Side)
@@ -268,6 +273,7 @@ class _Follow:
         yield from self._both(tasks)
         fresh = self._pairs[first:]
         differing = [new for _, old, new in fresh if old != new]
+        self._tested, self._level = (first, len(self._pairs)), _ALL_LEVEL
         if tail_chance(len(differing), sum(differing)) <= _ALL_LEVEL:
             return WatchEnding.LOWER
         olds = [old for _, old, _ in fresh]
@@ -282,6 +288,8 @@ class _Follow:
             tuple(one.task for one in self._watches),
             tuple(broken) if ending in (WatchEnding.BROKEN, WatchEnding.LOWER) else (),
             tuple(one.task for one in self._watches if one.moved),
+            self._tested,
+            self._level,
         )
 
 

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final, assert_never
 
-from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs
+from skillopt.gate.comparison import Pairs, check_both_ran, check_coverage, compare
+from skillopt.gate.decide import Question, Verdict, decide
+from skillopt.gate.families import find_families
 from skillopt.protocols import RolloutRequest
 from skillopt.review.one_sided import (
     WRONG_REFUSAL,
@@ -20,9 +22,8 @@ from skillopt.review.one_sided import (
 )
 from skillopt.review.result import Judged, ReviewAnswer, Watched
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill
-from skillopt.suites.near_copies import near_copies
 from skillopt.tasks import Task
 
 MOST_RUNS: Final = 64
@@ -60,9 +61,7 @@ class WatchRuns:
 
     def follow(self, record: OldRecord, seed: str) -> WatchFinding:
         """Run what the rule asks for, to its end."""
-        tasks = [*self.tasks.values()]
-        groups = near_copies([task.prompt for task in tasks])
-        families = {tasks[at].id: tasks[group[0]].id for group in groups for at in group}
+        families = find_families([*self.tasks.values()])
         order = Random(f"{seed}/watch/{self.first}").sample(sorted(record.tasks), len(record.tasks))
         rule, counts = follow(record.tasks, order, families), Counter[tuple[Side, str]]()
         try:
@@ -93,9 +92,13 @@ def judge_by_record(record: OldRecord, watch: WatchRuns, settings: Settings) -> 
     """Judge a change by the record of the old text and fresh runs."""
     finding = watch.follow(record, f"{settings.seed}")
     check_coverage("gate", watch.ran, settings.coverage)
-    verdict = _verdict(finding, watch.pairs, settings) if watch.pairs.before else None
+    check_both_ran("gate", watch.pairs)
+    verdict = _decide(finding, watch.pairs) if watch.pairs.before else None
     watched = _watched(record, watch, settings.seed)
     answer, reason = _answer(finding, watched, len(watch.tasks), len(watch.ran))
+    if answer is ReviewAnswer.REFUSED and (verdict is None or not verdict.rejected):
+        told = verdict.reason if verdict else "no task ran with both texts"
+        answer, reason = ReviewAnswer.CANNOT_TELL, f"cannot tell: {told}"
     return Judged(
         verdict=verdict,
         answer=answer,
@@ -107,12 +110,17 @@ def judge_by_record(record: OldRecord, watch: WatchRuns, settings: Settings) -> 
     )
 
 
-def _verdict(finding: WatchFinding, pairs: Pairs, settings: Settings) -> Verdict:
-    """Compare the fresh pairs; what they show is decided by the looks of the rule."""
-    found = compare_pairs(pairs, settings, GateRule.STRICT, "gate")
-    refused = finding.ending in (WatchEnding.BROKEN, WatchEnding.LOWER)
-    outcome = Outcome.REJECT if refused else Outcome.INCONCLUSIVE
-    return replace(found, outcome=outcome, reason="worse on these tasks" if refused else "not shown to be worse")
+def _decide(finding: WatchFinding, pairs: Pairs) -> Verdict:
+    """Decide by the pairs that the last look of the rule was at; the verdict tells of all fresh pairs."""
+    both = list(zip(pairs.before, pairs.after, strict=True))
+    measured = [(old, new) for old, new in both if old.score and new.score]
+    differing = [
+        (old, new)
+        for old, new in measured[slice(*finding.tested)]
+        if old.score and new.score and old.score.passed != new.score.passed
+    ]
+    tested = Pairs([old for old, _ in differing], [new for _, new in differing]) if differing else None
+    return decide(compare(pairs, Metric.HARD, tested=tested), Question.WORSE, finding.level)
 
 
 def _watched(record: OldRecord, watch: WatchRuns, seed: int) -> Watched:
