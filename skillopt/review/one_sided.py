@@ -288,8 +288,8 @@ class _Follow:
             tuple(one.task for one in self._watches),
             tuple(broken) if ending in (WatchEnding.BROKEN, WatchEnding.LOWER) else (),
             tuple(one.task for one in self._watches if one.moved),
-            self._tested,
-            self._level,
+            tested=self._tested,
+            level=self._level,
         )
 
 
