@@ -13,7 +13,7 @@ from typing import Final
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
 from skillopt.gate.judge_noise import JudgeAgreement, is_explained, is_tossed, judge_agreement
-from skillopt.gate.sign_flips import Plan, flip_signs
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
@@ -261,7 +261,7 @@ def check_both_ran(place: str, pairs: Pairs) -> None:
     only_old, only_new = len(old - new), len(new - old)
     few = abs(only_new - only_old) < max(2, len(wanted) / 2)
     signs = [1.0] * max(only_old, only_new) + [-1.0] * min(only_old, only_new)
-    if few and (not signs or not flip_signs([signs], _BY_CHANCE, Plan()).shown):
+    if few and (not signs or not flip_signs([signs], _BY_CHANCE, LookPlan()).shown):
         return
     (name, most), (other, least) = sorted((("new", new), ("old", old)), key=lambda side: -len(side[1]))
     lost = (
