@@ -333,7 +333,7 @@ def _looks(
     for cut in cuts:
         asked = {families.get(rollout.task_id, rollout.task_id) for rollout in pairs.before[begun:cut]}
         names |= dict.fromkeys(sorted(asked - names.keys(), key=digest_of))
-        both = zip(pairs.before[begun:cut], pairs.after[begun:cut], strict=True)
+        both = zip(pairs.before[begun:cut], pairs.after[begun:cut], strict=False)  # a recorded baseline may be longer
         runs.append(tuple(metric.of(new.score) - metric.of(old.score) for old, new in both if old.score and new.score))
         begun = cut
     looks = []

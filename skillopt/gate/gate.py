@@ -196,7 +196,7 @@ class Gate:
         return self._budget.allowance_for(self._units)
 
     def _plan(self, rounds: int) -> LookPlan:
-        """LookPlan looks at half of the tasks, at all of them, and at two and three rounds of them."""
+        """Plan looks at half of the tasks, at all of them, and at two and three rounds of them."""
         halved = len(self._order) >= _HALVED_FROM
         last = min(rounds or GATE_ROUNDS, GATE_ROUNDS)
         return LookPlan((*_SHARES[0 if halved else 1 : last], 1.0), halved, self._units)
@@ -298,12 +298,12 @@ class Gate:
 
 
 def proof_plan(rounds: int, units: int) -> LookPlan:
-    """LookPlan a look after each round of all tasks, for a claim about new ones."""
+    """Plan a look after each round of all tasks, for a claim about new ones."""
     return LookPlan((*_SHARES[1 : min(rounds, GATE_ROUNDS)], 1.0), units=units)
 
 
 def here_plan(rounds: int, tasks: int) -> LookPlan:
-    """LookPlan a look after each round of all tasks, for a claim about these very ones."""
+    """Plan a look after each round of all tasks, for a claim about these very ones."""
     return LookPlan((*_HERE_SHARES[: rounds - 1], 1.0), units=rounds * tasks)
 
 
