@@ -13,7 +13,7 @@ from typing import Final
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
 from skillopt.gate.judge_noise import JudgeAgreement, is_explained, is_tossed, judge_agreement
-from skillopt.gate.sign_flips import Plan, flip_signs
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
@@ -72,56 +72,38 @@ class Figures:
     unmeasured: tuple[int, int] = (0, 0)
     costs: tuple[TaskCosts, ...] = field(default=(), repr=False)
     judge: JudgeAgreement | None = None
+    passed_before: float = field(init=False)
+    passed_after: float = field(init=False)
+    before: float = field(init=False)
+    after: float = field(init=False)
+    gain: float = field(init=False)
+    wins: int = field(init=False)
+    ties: int = field(init=False)
+    losses: int = field(init=False)
+    fixed: tuple[str, ...] = field(init=False)
+    broken: tuple[str, ...] = field(init=False)
 
-    @property
-    def passed_before(self) -> float:
-        """The tasks passed before; a part of a task is one whose runs differ."""
-        return math.fsum(pair.passed_before for pair in self.pairs)
-
-    @property
-    def passed_after(self) -> float:
-        """The tasks passed after."""
-        return math.fsum(pair.passed_after for pair in self.pairs)
-
-    @property
-    def before(self) -> float:
-        """The share of tasks passed before, in [0, 1]."""
-        return self.passed_before / max(1, len(self.pairs))
-
-    @property
-    def after(self) -> float:
-        """The share of tasks passed after, in [0, 1]."""
-        return self.passed_after / max(1, len(self.pairs))
-
-    @property
-    def gain(self) -> float:
-        """The gain in the share of tasks passed, in [-1, 1]."""
-        return self.after - self.before
-
-    @property
-    def fixed(self) -> tuple[str, ...]:
-        """The ids of tasks that pass more often after."""
-        return tuple(pair.task for pair in self.pairs if pair.passed_after > pair.passed_before)
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """The ids of tasks that pass less often after."""
-        return tuple(pair.task for pair in self.pairs if pair.passed_after < pair.passed_before)
-
-    @property
-    def wins(self) -> int:
-        """Count the tasks that do better after: by what passed, else by score."""
-        return sum(_step(pair) > 0 for pair in self.pairs)
-
-    @property
-    def losses(self) -> int:
-        """Count the tasks that do worse after."""
-        return sum(_step(pair) < 0 for pair in self.pairs)
-
-    @property
-    def ties(self) -> int:
-        """Count the tasks that do alike."""
-        return len(self.pairs) - self.wins - self.losses
+    def __post_init__(self) -> None:
+        """Count tasks passed, as shares too, what did better or worse (by what passed, else by score), and flips."""
+        steps = [pair.passed_after - pair.passed_before or pair.score_after - pair.score_before for pair in self.pairs]
+        before, after = (
+            math.fsum(getattr(pair, side) for pair in self.pairs) for side in ("passed_before", "passed_after")
+        )
+        size, wins, losses = max(1, len(steps)), sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+        found = {
+            "passed_before": before,
+            "passed_after": after,
+            "before": before / size,
+            "after": after / size,
+            "gain": (after - before) / size,
+            "wins": wins,
+            "ties": len(steps) - wins - losses,
+            "losses": losses,
+            "fixed": tuple(pair.task for pair in self.pairs if pair.passed_after > pair.passed_before),
+            "broken": tuple(pair.task for pair in self.pairs if pair.passed_after < pair.passed_before),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,11 +217,10 @@ def compare(
 def expect_measured(place: str, pairs: Pairs, coverage: float) -> None:
     """Refuse pairs of which too little was measured, or of one side."""
     check_both_ran(place, pairs)
-    wanted, measured = {one.task_id for one in pairs.rollouts}, task_gains(pairs.before, pairs.after, Metric.HARD)
-    known = [_by_task(side, Metric.HARD) for side in (pairs.before, pairs.after)]
-    if not measured or min(map(len, known)) < coverage * len(wanted):
-        found = f"only {len(measured)} of {len(wanted)} tasks could be measured; see the infrastructure errors"
-        raise InvalidMeasurementError(f"{place}: {found}{first_failure(pairs.rollouts)}")
+    for side in (pairs.before, pairs.after):
+        check_coverage(place, side, coverage)
+    if not task_gains(pairs.before, pairs.after, Metric.HARD):
+        raise InvalidMeasurementError(f"{place}: no task could be measured with both{first_failure(pairs.rollouts)}")
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
@@ -261,7 +242,7 @@ def check_both_ran(place: str, pairs: Pairs) -> None:
     only_old, only_new = len(old - new), len(new - old)
     few = abs(only_new - only_old) < max(2, len(wanted) / 2)
     signs = [1.0] * max(only_old, only_new) + [-1.0] * min(only_old, only_new)
-    if few and (not signs or not flip_signs([signs], _BY_CHANCE, Plan()).shown):
+    if few and (not signs or not flip_signs([signs], _BY_CHANCE, LookPlan()).shown):
         return
     (name, most), (other, least) = sorted((("new", new), ("old", old)), key=lambda side: -len(side[1]))
     lost = (
@@ -298,10 +279,6 @@ def least_gain(tasks: int, confidence: float) -> float | None:
     return wins / tasks if 0 < wins <= tasks else None
 
 
-def _step(pair: PairedTask) -> float:
-    return pair.passed_after - pair.passed_before or pair.score_after - pair.score_before
-
-
 def _by_task(rollouts: Iterable[Rollout], metric: Metric) -> dict[str, float]:
     """Average the scores of each task; tasks without any are left out."""
     scores: dict[str, list[float]] = defaultdict(list)
@@ -333,7 +310,7 @@ def _looks(
     for cut in cuts:
         asked = {families.get(rollout.task_id, rollout.task_id) for rollout in pairs.before[begun:cut]}
         names |= dict.fromkeys(sorted(asked - names.keys(), key=digest_of))
-        both = zip(pairs.before[begun:cut], pairs.after[begun:cut], strict=True)
+        both = zip(pairs.before[begun:cut], pairs.after[begun:cut], strict=False)  # a recorded baseline may be longer
         runs.append(tuple(metric.of(new.score) - metric.of(old.score) for old, new in both if old.score and new.score))
         begun = cut
     looks = []

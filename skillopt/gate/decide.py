@@ -12,9 +12,9 @@ from skillopt.gate.comparison import Comparison, Figures
 from skillopt.gate.grades import Against, Grade, Grading, grade_unproven, grade_words
 from skillopt.gate.judge_noise import EXPLAINED
 from skillopt.gate.mean_bet import bet_on_mean, bet_on_repeats
-from skillopt.gate.sign_flips import Plan, Tested, flip_signs
+from skillopt.gate.sign_flips import LookPlan, Tested, flip_signs
 
-ONE_LOOK: Final = Plan()
+ONE_LOOK: Final = LookPlan()
 
 LOSS_ERRORS: Final = (0.08, 0.02)
 """Chances to say that nothing is lost where a margin or more is, in a first look and in a second one."""
@@ -98,7 +98,7 @@ class Terms:
 
 
 def decide(
-    comparison: Comparison, question: Question, error: float, plan: Plan = ONE_LOOK, terms: Terms | None = None
+    comparison: Comparison, question: Question, error: float, plan: LookPlan = ONE_LOOK, terms: Terms | None = None
 ) -> Verdict:
     """Decide whether the text after is as asked; with an error of 1 a gain that was measured is enough."""
     terms = terms or Terms()
@@ -160,7 +160,7 @@ def least_margin(tasks: int, error: float) -> float | None:
     return shown[-1] if shown else None
 
 
-def _test(comparison: Comparison, question: Question, error: float, plan: Plan, margin: float) -> Tested:
+def _test(comparison: Comparison, question: Question, error: float, plan: LookPlan, margin: float) -> Tested:
     """Test pass and fail by signs, partial scores and margins by bets; an error of 0 or 1 needs no test."""
     if not 0 < error < 1:
         seen = sum(comparison.gains) + (question is Question.NOT_WORSE) * 1e-9

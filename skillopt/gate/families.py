@@ -1,6 +1,7 @@
 """Families of tasks: near copies but for their values share a template, fail together, and are one unit of a test."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
@@ -23,7 +24,7 @@ _Runs = frozenset[tuple[str, ...]]
 def find_families(tasks: Sequence[Task]) -> Mapping[str, str]:
     """Return the family of each task by its id: the one that it names, else the first of its near copies.
 
-    A task of the family `none` stands alone.
+    A task of the family `none` stands alone. A template of more than half of the tasks is no family but the job itself.
     """
     found = {task.id: f"family {task.family}" for task in tasks if task.family not in ("", "none")}
     found |= {task.id: task.id for task in tasks if task.id not in found}
@@ -34,7 +35,8 @@ def find_families(tasks: Sequence[Task]) -> Mapping[str, str]:
         if apart and likeness(prompts[one.prompt], prompts[other.prompt]) >= ALIKE and is_same_data(one, other):
             gone, kept = found[other.id], found[one.id]
             found |= {name: kept for name, family in found.items() if family == gone}
-    return found
+    sizes = Counter(found.values())
+    return found | {task.id: task.id for task in free if 2 * sizes[found[task.id]] > len(tasks)}
 
 
 def list_families(tasks: Sequence[Task]) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from skillopt.gate.decide import Question, Terms, Verdict, decide
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.families import find_families
 from skillopt.gate.grades import Against, Grade
-from skillopt.gate.sign_flips import Plan
+from skillopt.gate.sign_flips import LookPlan
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
@@ -195,11 +195,11 @@ class Gate:
     def _allowance(self) -> float:
         return self._budget.allowance_for(self._units)
 
-    def _plan(self, rounds: int) -> Plan:
+    def _plan(self, rounds: int) -> LookPlan:
         """Plan looks at half of the tasks, at all of them, and at two and three rounds of them."""
         halved = len(self._order) >= _HALVED_FROM
         last = min(rounds or GATE_ROUNDS, GATE_ROUNDS)
-        return Plan((*_SHARES[0 if halved else 1 : last], 1.0), halved, self._units)
+        return LookPlan((*_SHARES[0 if halved else 1 : last], 1.0), halved, self._units)
 
     def _step_by_step(
         self, place: str, sides: _Sides, rounds: int, against: Against = Against.BEFORE
@@ -226,7 +226,7 @@ class Gate:
         """
         known, ran = dict(self._versions.get(newest.digest, {})), pairs.after
         seen = {rollout.task_id for rollout in ran}
-        both, plan = Pairs(), Plan((1.0, 1.0), halved=True, units=self._units)
+        both, plan = Pairs(), LookPlan((1.0, 1.0), halved=True, units=self._units)
         for batch in ([task for task in self._order if task.id in seen], [t for t in self._order if t.id not in seen]):
             repeat, ids = self._next_repeat(), {task.id for task in batch}
             wanted = [RolloutRequest(newest, task, repeat) for task in batch if task.id not in known]
@@ -297,14 +297,14 @@ class Gate:
         return self._repeat - 1
 
 
-def proof_plan(rounds: int, units: int) -> Plan:
+def proof_plan(rounds: int, units: int) -> LookPlan:
     """Plan a look after each round of all tasks, for a claim about new ones."""
-    return Plan((*_SHARES[1 : min(rounds, GATE_ROUNDS)], 1.0), units=units)
+    return LookPlan((*_SHARES[1 : min(rounds, GATE_ROUNDS)], 1.0), units=units)
 
 
-def here_plan(rounds: int, tasks: int) -> Plan:
+def here_plan(rounds: int, tasks: int) -> LookPlan:
     """Plan a look after each round of all tasks, for a claim about these very ones."""
-    return Plan((*_HERE_SHARES[: rounds - 1], 1.0), units=rounds * tasks)
+    return LookPlan((*_HERE_SHARES[: rounds - 1], 1.0), units=rounds * tasks)
 
 
 def resolvable_gain(tasks: int, settings: Settings) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from skillopt.gate.sign_flips import Plan, flip_signs
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Judgement, Rollout
 
 EXPLAINED: Final = "the judge's own noise explains as much"
@@ -74,7 +74,7 @@ def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:
     """
     rollouts = tuple(rollouts)
     return bool(gains and _judgements(rollouts)) and (
-        is_tossed(rollouts) or not flip_signs([tuple(gains)], _ERROR, Plan()).shown
+        is_tossed(rollouts) or not flip_signs([tuple(gains)], _ERROR, LookPlan()).shown
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.sign_flips import Plan, Tested
+from skillopt.gate.sign_flips import LookPlan, Tested
 
 _BOLDEST: Final = 0.95
 """Largest share of the e-value at stake in one difference, so that the worst one leaves some."""
@@ -31,7 +31,7 @@ _BETS: Final = (0.05, 0.15, 0.3, 0.5, 0.75)
 """Bets on repeats of the same tasks, each fixed for all rounds."""
 
 
-def bet_on_mean(looks: Sequence[Sequence[float | None]], error: float, plan: Plan, margin: float = 0.0) -> Tested:
+def bet_on_mean(looks: Sequence[Sequence[float | None]], error: float, plan: LookPlan, margin: float = 0.0) -> Tested:
     """Test that the mean exceeds a margin: each unit is played once, as it stood when it was seen first."""
     planned, logs, peak, played = max(plan.units, len(looks[-1])), 0.0, 0.0, set[int]()
     squares, target = _SQUARE * _PRIOR_UNITS, -math.log(error)
@@ -54,7 +54,7 @@ def bet_on_mean(looks: Sequence[Sequence[float | None]], error: float, plan: Pla
     return Tested(shown=shown, over=over, p_value=min(1.0, math.exp(-peak)), spent=spent)
 
 
-def bet_on_repeats(rounds: Sequence[Sequence[float]], error: float, plan: Plan) -> Tested:
+def bet_on_repeats(rounds: Sequence[Sequence[float]], error: float, plan: LookPlan) -> Tested:
     """Test that these very tasks gain on average, by all repeats of each up to each round.
 
     Tasks differ, so a bet must not depend on other tasks of its round. With one that is fixed, the product over the
@@ -71,6 +71,6 @@ def bet_on_repeats(rounds: Sequence[Sequence[float]], error: float, plan: Plan) 
 def lower_limit(gains: Sequence[float | None], error: float) -> float:
     """Return the limit that the true mean exceeds but for an error, whenever one looks: all means below are refuted."""
     for step in range(1 - _STEP, _STEP):
-        if not bet_on_mean([gains], error, Plan(), step / _STEP).shown:
+        if not bet_on_mean([gains], error, LookPlan(), step / _STEP).shown:
             return (step - 1) / _STEP
     return (_STEP - 1) / _STEP

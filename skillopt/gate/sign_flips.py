@@ -27,7 +27,7 @@ _SCALE: Final = 840
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LookPlan:
     """The looks of a test: shares of the error used up to each, whether the first sees half of the units, and units.
 
     Sign patterns are drawn, or all of them taken where they are fewer. The error of 4,096 in a level of .05 is .0034.
@@ -49,7 +49,7 @@ class Tested:
     spent: float
 
 
-def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: Plan) -> Tested:
+def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: LookPlan) -> Tested:
     """Test that the mean gain is above 0, by the gains of all units as they stood at each look; None was not seen."""
     patterns = _draw_patterns(max(plan.units, len(looks[-1])), max(plan.patterns, round(_FINE / max(error, 1e-5))))
     drawn, accepted, p_value = len(patterns), 0, 1.0

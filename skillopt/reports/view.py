@@ -275,6 +275,4 @@ def render_json(view: RunView) -> str:
     for row, shown in zip(view.heat, fields["heat"], strict=True):
         for cell, written in zip(row.cells, shown["cells"], strict=True):
             written["state"] = cell.state
-    for gate, shown in zip(view.gates, fields["gates"], strict=True):
-        shown["verdict"]["gain"] = gate.verdict.gain
     return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

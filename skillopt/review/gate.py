@@ -17,7 +17,7 @@ from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.mean_bet import lower_limit
-from skillopt.gate.sign_flips import Plan
+from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
@@ -177,7 +177,7 @@ class ChangeGate:
         order, whole, pairs = tasks, whole_repeats(len(tasks)), Pairs()
         later = whole + _EXTRA - 1
         # Most of the error is for the first look, the rest is spread evenly.
-        plan = Plan((*(0.4 + 0.6 * at / later for at in range(later)), 1.0), halved=True)
+        plan = LookPlan((*(0.4 + 0.6 * at / later for at in range(later)), 1.0), halved=True)
         for look in range(whole + _EXTRA):
             pairs.add(self._run(tasks, first + look))
             verdict = decide(self._compare(pairs), Question.WORSE, 1.0 - settings.confidence, plan)

@@ -22,7 +22,7 @@ from skillopt.gate.comparison import Pairs, check_coverage
 from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, Gate
-from skillopt.gate.sign_flips import Plan, flip_signs
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,
@@ -112,7 +112,7 @@ def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
     for size in range(held_out + 1, _MOST_GROWTH * held_out + 1):
         wins, losses = verdict.wins * size // held_out, -(-verdict.losses * size // held_out)
         budget = ErrorBudget.after(1.0 - training.settings.confidence, training.earlier)
-        if flip_signs([[1.0] * wins + [-1.0] * losses], budget.allowance_for(size), Plan()).shown:
+        if flip_signs([[1.0] * wins + [-1.0] * losses], budget.allowance_for(size), LookPlan()).shown:
             return size - held_out
     return 0
 

@@ -22,7 +22,13 @@ def families(*tasks: Task) -> list[list[str]]:
 
 def test_near_copies_but_for_values_are_one_family_and_others_stand_alone() -> None:
     copies = [task(f"km{number}", TEMPLATE.format(number)) for number in (12, 7.5, 1300)]
-    assert families(*copies, task("note", OTHER)) == [["km12", "km7.5", "km1300"], ["note"]]
+    others = [task("note", OTHER), task("poem", "Write a poem on rain."), task("sum", "Add 1 and 2.")]
+    assert families(*copies, *others) == [["km12", "km7.5", "km1300"], ["note"], ["poem"], ["sum"]]
+
+
+def test_a_template_of_most_tasks_is_the_job_itself() -> None:
+    copies = [task(f"km{number}", TEMPLATE.format(number)) for number in range(5)]
+    assert families(*copies, task("note", OTHER)) == [[one.id] for one in copies] + [["note"]]
 
 
 def test_the_same_prompt_for_other_files_and_short_prompts_are_no_family() -> None:
@@ -34,6 +40,8 @@ def test_the_same_prompt_for_other_files_and_short_prompts_are_no_family() -> No
 
 def test_a_task_may_name_its_family_or_stand_alone() -> None:
     first, second = task("a", TEMPLATE.format(1)), task("b", TEMPLATE.format(2))
-    assert families(first, replace(second, family="none")) == [["a"], ["b"]]
+    rest = [task("e", "one"), task("f", "two")]
+    assert families(first, second, *rest) == [["a", "b"], ["e"], ["f"]]
+    assert families(first, replace(second, family="none"), *rest) == [["a"], ["b"], ["e"], ["f"]]
     named = [task("c", "one thing", "units"), task("d", "another thing", "units")]
     assert families(*named, first) == [["c", "d"], ["a"]]
