@@ -34,6 +34,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.reports.blocks import Heading, Paragraph, ReportBlock, Table, cited
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.terminal import print_terminal
+from skillopt.review.followed import followed_criteria
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft
@@ -46,6 +47,7 @@ from skillopt.targets.chat import unopened_files
 from skillopt.tasks import Split
 
 _LONGEST_FEEDBACK: Final = 120
+_MOST_CRITERIA: Final = 12
 
 _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher", "same": "unchanged"}
 """Words for tasks that neither broke nor were fixed."""
@@ -155,6 +157,7 @@ def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict | Non
         "against_first": verdict,
         "headline": headline_of_verdict(verdict) if verdict else None,
         "changed": changed_tasks(verdict, first.rollouts, own.rollouts) if verdict else (),
+        "followed": followed_criteria(first.rollouts, own.rollouts),
     }
 
 
@@ -242,6 +245,7 @@ def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bo
     if subject["headline"] is not None:
         yield f"  {first} → {subject['name']}: {subject['headline'].words}"
     yield from _changed(subject["changed"], verbose=verbose)
+    yield from (f"  {escape_terminal(str(one))}" for one in subject["followed"][:_MOST_CRITERIA])
     yield (
         f"  gain in {metric} {verdict.gain:+.3f}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse, "
         f"confidence {verdict.confidence:.2f}"

@@ -20,9 +20,11 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
+from skillopt.reports.blocks import cited
 from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
+from skillopt.review.followed import followed_criteria
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import (
     ChangeFinding,
@@ -56,6 +58,7 @@ _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _MOST_FILES = 5
+_LONGEST_CRITERION = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +431,9 @@ class _Gate:
                 (folder / page).write_text(before_after_page(shown), encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
-        return page, describe_worst(changed)
+        followed = [str(one) for one in followed_criteria(measured.pairs.before, measured.pairs.after)]
+        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_FILES])
+        return page, describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
 
 
 def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
