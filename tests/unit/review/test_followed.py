@@ -1,4 +1,4 @@
-"""Criteria that a judge marks, counted under two texts: the least followed first, and those nobody could mark left out."""
+"""Criteria that a judge marks, counted under two texts: the least followed first."""
 
 from dataclasses import replace
 
