@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def recorded(tmp_path: Path) -> Nights:
     return nights
 
 
-def gated(folder: Path, *options: str) -> tuple[int, dict[str, object]]:
+def gated(folder: Path, *options: str) -> tuple[int, Any]:
     ended = skillopt(folder, "gate", "main", "--json", *options)
     (change,) = json.loads(ended.stdout)["changes"]
     return ended.returncode, change
