@@ -21,7 +21,7 @@ from skillopt.review.one_sided import (
     watched_tasks,
 )
 from skillopt.review.result import Judged, ReviewAnswer, Watched
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Rollout, Usage
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
@@ -95,7 +95,7 @@ def judge_by_record(record: OldRecord, watch: WatchRuns, settings: Settings) -> 
     check_both_ran("gate", watch.pairs)
     verdict = _decide(finding, watch.pairs) if watch.pairs.before else None
     watched = _watched(record, watch, settings.seed)
-    answer, reason = _answer(finding, watched, len(watch.tasks), len(watch.ran))
+    answer, reason = _answer(finding, watched, len(watch.tasks), watch.ran)
     if answer is ReviewAnswer.REFUSED and (verdict is None or not verdict.rejected):
         told = verdict.reason if verdict else "no task ran with both texts"
         answer, reason = ReviewAnswer.CANNOT_TELL, f"cannot tell: {told}"
@@ -142,7 +142,7 @@ def _watched(record: OldRecord, watch: WatchRuns, seed: int) -> Watched:
     )
 
 
-def _answer(finding: WatchFinding, watched: Watched, tasks: int, asked: int) -> tuple[ReviewAnswer, str]:
+def _answer(finding: WatchFinding, watched: Watched, tasks: int, ran: Sequence[Rollout]) -> tuple[ReviewAnswer, str]:
     """Say what the rule found."""
     found = f"{watched.passed} tasks pass that passed before"
     moved = f"; the old text fails now, too: {', '.join(finding.moved)}" if finding.moved else ""
@@ -157,9 +157,9 @@ def _answer(finding: WatchFinding, watched: Watched, tasks: int, asked: int) -> 
             reason = "the target changed since the record: the old text passes fewer tasks now, too"
             return ReviewAnswer.CANNOT_TELL, f"cannot tell: {reason}; the next push or night renews the record"
         case WatchEnding.UNSURE:
-            more = max(1, _ALL_ONCE * tasks)
-            reason = f"{found}{moved}, after {asked} rollouts"
-            told = f"`--margin 0.2` runs all {tasks} tasks with both texts, about {more} rollouts"
-            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {reason}; what would tell: {told}"
+            usd, more = Usage.total(one.usage for one in ran).usd, _ALL_ONCE * tasks
+            price = f", ${usd / len(ran) * more:.2f}" if usd else ""
+            told = f"`--margin 0.2` runs all {tasks} tasks with both texts: about {more} rollouts{price}"
+            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {found}{moved}; what would tell: {told}"
         case _:
             assert_never(finding.ending)
