@@ -25,8 +25,9 @@ _DEVIATES: Final = 1.645
 """Standard errors on each side of a 90% interval."""
 
 _PSEUDO_UNITS: Final = 4.0
-_PSEUDO_SQUARE: Final = 0.25
-"""Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain."""
+_PSEUDO_SQUARE: Final = 0.2
+"""Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain: intervals
+of 30 drafts on 12 and 20 tasks held the truth in .93, with .1 in .83."""
 
 
 @dataclass(frozen=True, slots=True)
