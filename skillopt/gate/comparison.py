@@ -195,7 +195,9 @@ def compare(
     metric = metric if partial else Metric.HARD
     gains = task_gains(pairs.before, pairs.after, metric)
     units = _units_of({row.task: row.passed_after - row.passed_before for row in rows}, families)
-    low, high = _interval(math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units)
+    low, high = gain_interval(
+        math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units
+    )
     looks, runs = _looks(tested, metric, families)
     return Comparison(
         pairs=rows,
@@ -323,8 +325,8 @@ def _looks(
     return tuple(looks), tuple(runs)
 
 
-def _interval(gain: float, units: Sequence[float]) -> tuple[float, float]:
-    """Return the 90% interval of the gain, by units that vary as they were seen to."""
+def gain_interval(gain: float, units: Sequence[float]) -> tuple[float, float]:
+    """Return the 90% interval of a gain, by the gains of units."""
     if not units:
         return -1.0, 1.0
     count, mean = len(units), fmean(units)
