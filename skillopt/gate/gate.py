@@ -22,7 +22,7 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
 BASELINE_TASKS: Final = 12
-"""Tasks of `val` in a sample of the baseline: a third of a usual split."""
+"""Tasks of `val` in a sample of the baseline, and in the first look at a later version: a third of a usual split."""
 
 GATE_ROUNDS: Final = 3
 """Most runs of each task in a comparison on new tasks, averaged inside the task; a fourth decides little."""
@@ -206,7 +206,8 @@ class Gate:
     ) -> tuple[Pairs, Verdict]:
         """Look at half of the tasks, at all of them, then run all again and average."""
         pairs, order, plan, level = Pairs(), self._order, self._plan(rounds), self._allowance
-        half = len(order) // 2 if plan.halved else 0
+        # A later version mostly gains much over the first text, which a third of the tasks shows.
+        half = (min(len(order) // 2, BASELINE_TASKS) if against else len(order) // 2) if plan.halved else 0
         batches = [order[:half], order[half:]] if half else [order]
         batches += [order] * (len(plan.shares) - len(batches))
         repeat, terms = self._next_repeat(), Terms(against=against, spent=self._budget.spent)
@@ -226,20 +227,22 @@ class Gate:
         """
         known, ran = dict(self._versions.get(newest.digest, {})), pairs.after
         seen = {rollout.task_id for rollout in ran}
-        both, plan = Pairs(), LookPlan((1.0, 1.0), halved=True, units=self._units)
-        for batch in ([task for task in self._order if task.id in seen], [t for t in self._order if t.id not in seen]):
-            repeat, ids = self._next_repeat(), {task.id for task in batch}
+        order = sorted(self._order, key=lambda task: task.id not in seen)
+        both, plan = Pairs(), LookPlan(units=self._units)
+        for start in range(0, len(order), BASELINE_TASKS):
+            batch, repeat = order[start : start + BASELINE_TASKS], self._next_repeat()
             wanted = [RolloutRequest(newest, task, repeat) for task in batch if task.id not in known]
             wanted += [RolloutRequest(candidate, task, repeat) for task in batch if task.id not in seen]
             found = self._runner.rollouts(wanted)
             known |= {one.task_id: one for one in found if one.skill_digest == newest.digest}
             ran = [*ran, *(one for one in found if one.skill_digest != newest.digest)]
-            after = [one for one in ran if one.task_id in ids]
+            after = [one for one in ran if one.task_id in {task.id for task in batch}]
             both.add(Pairs([known[one.task_id] for one in after], after))
             verdict = decide(self._compare(both), Question.NOT_WORSE, _NOT_WORSE_ERROR, plan, Terms(margin=_MARGIN))
             if verdict.accepted:
                 break
         expect_measured(place, both, self._settings.coverage)
+        self._note(candidate, ran)
         return verdict
 
     def _compare(self, pairs: Pairs, tested: Pairs | None = None) -> Comparison:
@@ -258,11 +261,15 @@ class Gate:
         """Pay for a verdict, and keep what was run of a text that it makes a version."""
         self._budget = self._budget.spend(verdict.error_spent)
         if verdict.accepted:
-            runs = self._versions.setdefault(sides[1].digest, {})
-            for rollout in self.measured(*sides).after:
-                if rollout.score is not None:
-                    runs.setdefault(rollout.task_id, rollout)
+            self._note(sides[1], self.measured(*sides).after)
         return verdict
+
+    def _note(self, skill: Skill, rollouts: Iterable[Rollout]) -> None:
+        """Keep a rollout of each task for comparisons with what builds on a text."""
+        known = self._versions.setdefault(skill.digest, {})
+        for rollout in rollouts:
+            if rollout.score is not None:
+                known.setdefault(rollout.task_id, rollout)
 
     def _measure(self, skill: Skill, tasks: Sequence[Task], times: int = 1) -> list[tuple[Rollout, ...]]:
         """Run tasks several times in one batch; return the rollouts repeat by repeat."""

@@ -73,7 +73,7 @@ def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: Look
     return Tested(shown=False, over=False, p_value=p_value, spent=error)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _draw_patterns(units: int, most: int) -> tuple[int, ...]:
     """Draw sign patterns, each a whole number whose bit i flips unit i; the first is the data's own, 0."""
     if 2**units <= most:

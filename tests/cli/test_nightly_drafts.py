@@ -78,14 +78,14 @@ def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nigh
     run_events(nights.folder, changed(EMAIL), ends=KeyboardInterrupt())
     row = nights.run("--max-usd", "1e-10")["rows"]
     assert (row["training"], row["draft"]["action"]) == ("waiting", "")
-    assert row["draft"]["notes"] == ["unproven: its run ended before it was graded"]
+    assert row["draft"]["notes"] == ["not graded: its run ended before"]
 
 
 def test_a_draft_that_is_not_likely_better_gets_no_pull_request(nights: Nights, forge: FakeForge) -> None:
-    run_events(nights.folder, graded(EMAIL, probability=0.4))
+    run_events(nights.folder, graded(EMAIL, grade=Grade.CANNOT_TELL, probability=0.4))
     row = nights.run()["rows"]
     assert (row["draft"]["action"], forge.pulls) == ("", {})
-    assert row["draft"]["notes"] == ["unproven: +0.18 (-0.06 to +0.36), 40% likely better, on 12 tasks"]
+    assert row["draft"]["notes"] == ["cannot tell: +18 points (-6 to +36) on 12 tasks"]
 
 
 def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
@@ -97,7 +97,7 @@ def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
     git(person.folder, "checkout", "--quiet", "skillopt/rows")
     person.change(f"- {DATES}\n", branch="skillopt/rows")
     assert nights.run("--max-rollouts", "3")["rows"]["offer"]["action"] == "updated"
-    assert "measured against main (unproven)" in forge.pulls[1]["title"]
+    assert "measured against main (not graded)" in forge.pulls[1]["title"]
     assert "**Not measured**" in forge.pulls[1]["body"]
     assert "6 of 8" not in forge.pulls[1]["body"].partition("<details>")[0]
     assert nights.run()["rows"]["offer"]["action"] == "updated"

@@ -91,3 +91,8 @@ def test_a_partial_gain_that_few_tasks_carry_is_inconclusive_where_a_model_judge
     assert EXPLAINED in verdict.reason
     assert verdict.judge is not None
     assert (verdict.judge.agreed, verdict.judge.criteria) == (9, 12)
+
+
+def test_harm_that_a_judge_sees_in_every_task_is_not_explained_by_its_noise() -> None:
+    before, after = side("a", [("yy", "yy")] * 8), side("b", [("nn", "nn")] * 8)
+    assert decide(compare(Pairs(before, after), Metric.SOFT), Question.WORSE, 0.1).rejected

@@ -89,7 +89,7 @@ def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_i
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
     assert offer_title(replace(view, draft=True)).endswith("(draft, likely better)")
     body = offer_body(view)
-    assert "**Unproven: +0.18 (-0.06 to +0.36), 91% likely" in body
+    assert "**Likely better (91%): +18 points (-6 to +36)" in body
     assert "9 more tasks like these" in body
     assert "skillopt take rows" in offer_body(replace(view, draft=True))
     assert "> [!NOTE]" not in offer_body(offer(*TEXTS))
