@@ -43,14 +43,14 @@ _FALL: Final = 0.25
 """Fall of the share passed by all tasks together that is looked for, by the likelihood ratio of it. Looking for .20
 took two rollouts more to pass 24 tasks at the same chance to pass a fall of .20."""
 
-_RULED_OUT: Final = math.log(0.1)
+_RULED_OUT: Final = math.log(0.11)
 """Ratio below which the fall is ruled out (Wald 1945): of 24 tasks that all lost .20, 23% pass, at 19 rollouts a
 harmless change; with .03 it is 17% at 24. Even with known rates a tenth takes 20."""
 
-_SHOWN: Final = math.log(9)
+_SHOWN: Final = math.log(10)
 """Ratio above which all tasks run with both texts."""
 
-_ROUNDS: Final = 5
+_ROUNDS: Final = 6
 """Most runs of each task for this ratio."""
 
 _RATES: Final = (0.5, 0.97)
