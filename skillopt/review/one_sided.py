@@ -43,9 +43,9 @@ _FALL: Final = 0.25
 """Fall of the share passed by all tasks together that is looked for, by the likelihood ratio of it. Looking for .20
 took two rollouts more to pass 24 tasks at the same chance to pass a fall of .20."""
 
-_RULED_OUT: Final = math.log(0.11)
-"""Ratio below which the fall is ruled out (Wald 1945): of 24 tasks that all lost .20, 23% pass, at 19 rollouts a
-harmless change; with .03 it is 17% at 24. Even with known rates a tenth takes 20."""
+_FEWEST: Final = 8
+"""The fall is ruled out by a ratio (Wald 1945) of one to the number of tasks that surely pass, or to this: of 24 tasks
+that all lost .20, 23% pass, at 19 rollouts a harmless change; at .03 it is 17% at 24, and with known rates 10% at 20."""
 
 _SHOWN: Final = math.log(10)
 """Ratio above which all tasks run with both texts."""
@@ -195,6 +195,7 @@ class _Follow:
         self._sure = [one for one in watches if one.sure]
         self._usual = usual
         self._weights = math.log((1 - usual + _FALL) / (1 - usual)), math.log((usual - _FALL) / usual)
+        self._ruled_out = -math.log(max(_FEWEST, len(self._sure)))
         self._pairs: list[tuple[_Watch, bool, bool]] = []
         self._tested: tuple[int, int | None] = (0, None)
         self._level = tail_chance(*_LOOKS[0])
@@ -206,14 +207,14 @@ class _Follow:
             if ending := (yield from self._suspects()):
                 return self._found(ending)
         rest = self._sure * (_ROUNDS - 1)
-        while rest and _RULED_OUT < self._ratio < _SHOWN:
+        while rest and self._ruled_out < self._ratio < _SHOWN:
             # So many must pass before it can be ruled out, so they run at once.
-            needed = min(len(self._sure), math.ceil((_RULED_OUT - self._ratio) / self._weights[True]))
+            needed = min(len(self._sure), math.ceil((self._ruled_out - self._ratio) / self._weights[True]))
             yield from self._try(rest[:needed])
             del rest[:needed]
             if ending := (yield from self._suspects()):
                 return self._found(ending)
-        if self._ratio <= _RULED_OUT:
+        if self._ratio <= self._ruled_out:
             return self._found(WatchEnding.PASSED)
         return self._found((yield from self._all()))
 
