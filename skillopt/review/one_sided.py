@@ -44,8 +44,8 @@ _FALL: Final = 0.25
 took two rollouts more to pass 24 tasks at the same chance to pass a fall of .20."""
 
 _FEWEST: Final = 8
-"""The fall is ruled out by a ratio (Wald 1945) of one to the number of tasks that surely pass, or to this: of 24 tasks
-that all lost .20, 23% pass, at 19 rollouts a harmless change; at .03 it is 17% at 24, and with known rates 10% at 20."""
+"""The fall is ruled out by a ratio (Wald 1945) of one to the number of tasks that surely pass, or to this: of 24
+tasks that lost .20 each, 24% pass, at 19 rollouts a harmless change; .03 makes it 17% at 24 rollouts."""
 
 _SHOWN: Final = math.log(10)
 """Ratio above which all tasks run with both texts."""
