@@ -31,7 +31,7 @@ from skillopt.gate.decide import Verdict
 from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
-from skillopt.reports.blocks import Heading, Paragraph, ReportBlock, Table, cited
+from skillopt.reports.blocks import Heading, Paragraph, Table, cited
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.followed import followed_criteria
@@ -201,24 +201,13 @@ def _worth(subjects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _markdown(result: Mapping[str, Any]) -> str:
     """Write a dated record, to be committed beside the skill and compared with the next one."""
-    blocks: list[ReportBlock] = [Heading(f"{result['skill']} on {result['split']}, {result['at'][:10]}")]
-    for name, subjects in _by_target(result):
-        rows = []
-        for one in subjects:
-            low, high = share_interval(one["tally"].passed, max(1, one["tally"].measured))
-            passed = passed_words(one["tally"].passed * one["tally"].measured, one["tally"].measured)
-            rows.append((cited(one["name"]), cited(one["digest"][:SHORT]), passed, f"{low:.0%} to {high:.0%}"))
-        blocks += [
-            Paragraph(f"Target {cited(name)}; suite {result['suite'][:SHORT]}; {result['repeats']} runs a task.")
-        ]
-        blocks += [Table(("text", "digest", "tasks passed", "95% interval"), rows)]
-        blocks += [Paragraph(f"{line[0].upper()}{line[1:]}.") for line in _worth(subjects)]
-    return print_markdown(blocks)
-
-
-def _by_target(result: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
-    several = [one["subjects"] for one in result.get("targets", [])] or [result["subjects"]]
-    return list(zip(result["identities"], several, strict=True))
+    named = zip(result["identities"], result.get("targets", [result]), strict=True)
+    targets = [{"target": name, "subjects": one["subjects"]} for name, one in named]
+    digests = (f"{cited(one['name'])} {one['digest'][:SHORT]}" for one in targets[0]["subjects"] if one["digest"])
+    told = f"Suite {result['suite'][:SHORT]}, {result['repeats']} runs a task, texts {', '.join(digests)}."
+    worth = [Paragraph(f"{line[0].upper()}{line[1:]}.") for one in targets for line in _worth(one["subjects"])]
+    title = Heading(f"{result['skill']} on {result['split']}, {result['at'][:10]}")
+    return print_markdown([title, Paragraph(told), _matrix(targets), *worth])
 
 
 def _matrix(targets: Sequence[Mapping[str, Any]]) -> Table:

@@ -141,7 +141,9 @@ def gate(
     """Gate a change of skills, whoever made it.
 
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
-    tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
+    tell, or untestable. Where the old text has a record, which `nightly --record` makes, the new text alone runs at
+    first, and both texts only where it looks worse. Ends with 1 when one is refused, with 3 when one could not be
+    measured, else with 0.
 
     With --install and a folder or file, no change is gated: what a skill lets or tells an agent do is listed, with what
     hides in it. That needs no suite, model or network, and ends with 1 when it is refused, else with 0.

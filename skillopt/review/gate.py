@@ -72,7 +72,8 @@ class Demand:
 
     def __str__(self) -> str:
         """Write it for the record."""
-        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}"
+        record = f" record={self.record.key}" if self.record else ""
+        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}{record}"
 
     @property
     def by_record(self) -> bool:

@@ -36,10 +36,11 @@ _ALL_ONCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class OldRecord:
-    """What is on record of the old text, by the ids of tasks, and where that comes from, in words."""
+    """What is on record of the old text, by the ids of tasks, where that comes from in words, and a key of it."""
 
     tasks: Mapping[str, TaskRecord]
     source: str
+    key: str = ""
 
     @property
     def usable(self) -> bool:

@@ -21,7 +21,6 @@ from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
-from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
@@ -310,17 +309,15 @@ def measure_change(
 ) -> ChangeMeasurement:
     """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
     before, after, suite = change.before, change.after, plan.suite
-    found = find_record(plan, before) if demand.by_record else None
-    basis = f" record {found.digest}" if found else ""
-    config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}{basis}"])
+    if demand.by_record:
+        demand = replace(demand, record=find_record(plan, before))
+    config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}"])
     name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]
     renamed = replace(before, name=after.name)
     record = record_of(renamed, suite, config, len(looks), path=plan.skill_path, start=(change.base, ""))
     record = ledger.begin_run(replace(record, id=name))
     run = RecordedRun(plan, ledger, record, observer)
-    if found:
-        demand = replace(demand, record=OldRecord(found.tasks, str(found)))
     gate = ChangeGate(before, after, suite=suite, settings=plan.target.settings, runner=run.runner, demand=demand)
     spent = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
     _, ended = run.drive(gate.events(spent))

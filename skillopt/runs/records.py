@@ -1,7 +1,6 @@
 """Make the record of an accepted text, and find it for the change gate."""
 
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -13,12 +12,13 @@ from skillopt.gate.comparison import check_coverage
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.review.one_sided import TaskRecord, tasks_to_record
+from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Rollout, Stream
 from skillopt.runs.plan import RunPlan
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, digest_of
-from skillopt.versions.records import Measured, add_records, measured, records_of
+from skillopt.versions.records import add_records, measured, records_of
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 
@@ -29,29 +29,15 @@ RECORD_DAYS: Final = 30
 """Days after which a record is made anew, as a target may change under its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextRecord:
-    """What is on record of a text on the tasks of a suite, who wrote it and when."""
-
-    tasks: dict[str, TaskRecord]
-    at: datetime
-    writer: str
-    digest: str
-
-    def __str__(self) -> str:
-        """Say who wrote it, when, and of how many runs it is."""
-        runs = sum(row.runs for row in self.tasks.values())
-        return f"record of {runs} rollouts, {self.at:%Y-%m-%d}, by {self.writer}"
-
-
-def find_record(plan: RunPlan, before: Skill) -> TextRecord | None:
+def find_record(plan: RunPlan, before: Skill) -> OldRecord | None:
     """Find the record of a text with a plan's target; None where it covers too few of the tasks."""
-    newest = next(iter(_records(plan.repository, plan.target.name, before, plan.drivers.target_identity)), None)
+    found = records_of(plan.repository, plan.target.name, before.digest, plan.drivers.target_identity)
     tasks = plan.suite.tasks(Split.VAL)
-    rows = {task: TaskRecord(*counts) for task, counts in newest.of(tasks).items()} if newest else {}
-    if newest is None or len(rows) < plan.target.settings.coverage * len(tasks):
+    rows = {name: TaskRecord(*counts) for name, counts in found[0].of(tasks).items()} if found else {}
+    if not found or len(rows) < plan.target.settings.coverage * len(tasks):
         return None
-    return TextRecord(rows, newest.at, newest.writer, digest_of(newest.model_dump_json()))
+    source = f"record of {found[0].rollouts} rollouts, {found[0].at:%Y-%m-%d}, by {found[0].writer}"
+    return OldRecord(rows, source, digest_of(found[0].model_dump_json()))
 
 
 def make_record(selection: Selection, allowance: Meter, observer: RunObserver, writer: str) -> str:
@@ -60,7 +46,7 @@ def make_record(selection: Selection, allowance: Meter, observer: RunObserver, w
     target, repository = project.target(selection), project.repository()
     skill, suite, now = target.skill(), target.suite(), datetime.now(UTC)
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=False)
-    known = _records(repository, target.name, skill, drivers.target_identity)
+    known = records_of(repository, target.name, skill.digest, drivers.target_identity)
     if known and now - known[0].at < timedelta(days=RECORD_DAYS):
         return ""
     tasks = {task.id: task for task in suite.tasks(Split.VAL)}
@@ -92,7 +78,3 @@ def bring_records(repository: Repository, remote: str, observer: RunObserver) ->
             found.fetch_lines()
     except (RemoteError, UsageError) as error:
         observer.notice(f"records that are not here are not known: {error}")
-
-
-def _records(repository: Repository, name: str, text: Skill, target: str) -> tuple[Measured, ...]:
-    return records_of(repository, name, text.digest, target)
