@@ -107,4 +107,4 @@ def _paths(project: Project) -> list[str]:
     """List what a change of skills touches."""
     found = [path for skill in project.discover().skills for path in (skill.path, skill.suite) if path]
     tops = sorted({path.partition("/")[0] for path in found} - {".", ""})
-    return ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name]
+    return ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
