@@ -106,7 +106,6 @@ def judge_by_record(record: OldRecord, watch: WatchRuns, settings: Settings) -> 
         reason=reason,
         lowest=-1.0,
         confidence=1.0 - WRONG_REFUSAL,
-        worse=finding.broken,
         watched=watched,
     )
 

@@ -47,7 +47,7 @@ def test_a_fresh_clone_judges_by_the_record_and_a_harm_rests_on_fresh_runs(recor
     git(clone, "commit", "--quiet", "-am", "Harmful")
     code, harmful = gated(clone)
     assert (code, harmful["standing"]) == (1, "refused"), harmful
-    assert harmful["judged"]["worse"]
+    assert harmful["judged"]["verdict"]["losses"] > 0
 
 
 def test_a_margin_runs_both_texts_as_without_a_record(recorded: Nights) -> None:

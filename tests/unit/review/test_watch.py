@@ -60,7 +60,7 @@ def test_a_refusal_is_the_verdict_of_fresh_pairs_of_the_tasks_that_broke() -> No
     assert judged.answer is ReviewAnswer.REFUSED
     assert judged.verdict is not None
     assert judged.verdict.outcome is Outcome.REJECT
-    assert judged.verdict.broken == judged.worse == judged.broken == ("task3",)
+    assert judged.verdict.broken == judged.broken == ("task3",)
     assert {request.task.id for request in asked if request.skill == OLD} == {"task3"}
 
 
