@@ -2,7 +2,7 @@
 
     python -m tools.formats_table
 
-`python -m tools.generate_docs` puts the table into docs/suite-format.md.
+`python -m tools.generate_docs` puts the table into docs/tasks-and-verifiers.md.
 """
 
 import os

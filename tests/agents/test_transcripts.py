@@ -22,7 +22,7 @@ def test_a_text_without_any_of_that_stays_as_it_is() -> None:
 
 
 def test_users_are_told_all_that_the_sessions_are_set_up_with() -> None:
-    page = (PAGES["codex, registered"].parent.parent / "plugin.md").read_text(encoding="utf-8")
+    page = (PAGES["codex, registered"].parent.parent / "in-your-agent.md").read_text(encoding="utf-8")
     assert [name for name, value in WAIT.items() if f"export {name}={value}\n" not in page] == []
     for way in WAYS.values():
         commands = [" ".join((way.client, *words)).format(market=".") for words in way.set_up]

@@ -197,7 +197,7 @@ def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
 def test_the_command_of_the_docs_for_each_provider_works(
     provider: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "agents-and-sandbox.md").read_text(encoding="utf-8")
     (line,) = [line for line in page.splitlines() if line.startswith("$ skillopt") and f" {provider}" in line]
     folder = make_project(tmp_path / "project", tasks=6, name="my-skill")
     with (fake_chat if provider == "openai-compatible" else fake_anthropic)() as server:

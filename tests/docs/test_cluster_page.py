@@ -19,14 +19,13 @@ from tests.fakes.projects import make_project, skillopt_process
 
 pytestmark = pytest.mark.docs
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "ray.md"
 PASSWORD = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "password-of-the-cluster-0123456789abcdef"}
 QUIET = {**PASSWORD, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 def blocks(language: str) -> list[str]:
-    section = PAGE.read_text(encoding="utf-8").partition("\n## A Ray cluster\n")[2]
-    found = re.findall(rf"^```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return [str(one) for one in found]
 
 

@@ -12,7 +12,6 @@ import pytest
 from skillopt.contrib import CONTRIB
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"history": "history.md", "triggers": "triggers.md", "tune": "tuning.md"}
 TOUCHED = (
     *("tests/unit/suites/test_native.py", "tests/unit/suites/test_evals_json.py", "tests/unit/suites/test_planning.py"),
     *("tests/unit/nightly", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py"),
@@ -36,8 +35,7 @@ def copy_without(name: str, folder: Path) -> Path:
     shutil.copytree(ROOT / ".github", copy / ".github")
     for place in (copy / "skillopt" / "contrib" / name, copy / "tests" / "contrib" / name):
         shutil.rmtree(place, ignore_errors=True)
-    if name in PAGES:
-        (copy / "docs" / PAGES[name]).unlink()
+    (copy / "docs" / f"{name}.md").unlink()
     table = copy / "skillopt" / "contrib" / "__init__.py"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
     (row,) = (
@@ -76,6 +74,7 @@ def test_without_a_package_of_contrib_all_of_the_core_imports_and_its_quick_test
     run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", quick, *TOUCHED)
 
 
-def test_each_package_has_its_tests_in_a_folder_of_its_name() -> None:
+def test_each_package_has_its_tests_and_its_page_under_its_name() -> None:
     for name in CONTRIB:
+        assert (ROOT / "docs" / f"{name}.md").is_file(), name
         assert list((ROOT / "tests" / "contrib" / name).glob("test_*.py")), name

@@ -9,7 +9,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite
 
-DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"
 EXACT = "verifier: {kind: exact, value: a}"
 ONE = "tasks:\n- id: a\n  prompt: x\n"
 THREE = "".join(f"- {{id: {split}, split: {split}, prompt: do {split}, {EXACT}}}\n" for split in Split)
@@ -123,7 +123,7 @@ tasks:
         ("name: a\nname: b\n", "2: expected each key once, found 'name' again (first on line 1)"),
         ("name: " + "[" * 50_000, "1: expected at most 16 levels of nesting"),
         ("splits: {train: " + "9" * 5_000 + "}", "1: expected text or a number, found 5000 digits"),
-        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"),
+        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"),
         ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
         ("splits: {trian: 1}\n", "1: splits.trian: expected 'train', 'val' or 'test', found 'trian'"),
         ("name: x\n", "1: expected at least one task, found none; add one"),
