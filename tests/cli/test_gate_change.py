@@ -55,6 +55,9 @@ def test_a_rule_that_is_removed_needs_a_person_and_a_new_span_of_code_is_listed_
 
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
     (project / "README").write_text("Other things.\n")
+    fixture = project / "tests" / "fixtures" / "broken" / "SKILL.md"  # material of a test, no skill
+    fixture.parent.mkdir(parents=True)
+    fixture.write_text("No frontmatter.\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Other")
     ended = skillopt(project, "gate", "main")
