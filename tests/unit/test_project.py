@@ -166,3 +166,10 @@ def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path,
 
     with pytest.raises(SettingsError, match=f"{key}: expected a path"):
         Project.read(tmp_path)
+
+
+def test_settings_with_line_ends_of_windows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "skillopt.toml").write_bytes(b'harness = "demo"\r\n\r\n[skills.rows]\r\npath = "skills/rows"\r\n')
+    project = Project.read(tmp_path)
+    assert project.values == {"harness": "demo"}
+    assert set(project.entries) == {"rows"}

@@ -1,4 +1,4 @@
-"""Formats of other tools: promptfoo, claude plugin eval, Harbor; on fixtures of our own."""
+"""Formats of other tools: promptfoo and claude plugin eval; on fixtures of our own."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,16 @@ import pytest
 from skillopt.rollouts import Message, Score, ToolCall, Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import read_tasks
+from skillopt.suites.formats import find_tasks
 from skillopt.suites.reading import Reading
 from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
+from tests.contracts.format_contract import FormatContract
 from tools.formats_table import fixture_of
+
+
+@pytest.mark.parametrize("shape", ["promptfoo", "plugin-eval"])
+class TestForeignFormats(FormatContract): ...
 
 
 def tasks_of(reading: Reading) -> dict[str, Task]:
@@ -313,23 +319,55 @@ def test_a_test_of_promptfoo_with_a_key_that_changes_it_is_left_out(tmp_path: Pa
     assert (reading.tasks, len(reading.skipped)) == ((), 1)
 
 
-def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
-    reading = read_tasks(fixture_of("harbor"))
-
-    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
-
-    assert reading.tasks == ()
-    assert (found.name, found.line) == ("report", 1)
-    assert "test.sh" in found.reason
-    assert f"`skillopt import {found.path}`" in found.reason
-    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
+CASE = {
+    "schema_version": "1.1",
+    "execution": {"prompt": "Greet Ben."},
+    "graders": [{"type": "regex", "pattern": "Ben"}],
+}
 
 
-def test_a_task_of_harbor_is_read_beside_one_that_needs_a_container() -> None:
-    reading = read_tasks(fixture_of("harbor"), commands=True)
+def plugin(folder: Path, *skills: str, evals: str = "evals", **cases: str) -> list[Path]:
+    """Make a plugin with its own evals; a case is for the skill that its grader wants to be loaded."""
+    loaded = [{"type": "tool_used", "tool": "Skill", "input_match": '"pl:{}"'}]
+    files = {f"skills/{name}/SKILL.md": f"---\nname: {name}\n---\n" for name in skills}
+    for case, skill in cases.items():
+        graders = json.dumps({**CASE, "graders": [*CASE["graders"], *loaded]}).replace("{}", skill)
+        files[f"{evals}/{case.replace('__', '/')}/case.yaml"] = graders if skill else json.dumps(CASE)
+    manifest = {"name": "pl", "experimental": {"evals": evals}} if evals != "evals" else {"name": "pl"}
+    files[".claude-plugin/plugin.json"] = json.dumps(manifest)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / "skills" / name for name in skills]
 
-    ((_, task),) = reading.tasks
-    assert "`/app/orders.csv` to `/app/report.txt`." in task.prompt
-    assert (task.id, task.files, task.timeout) == ("report", (File("app/orders.csv", b"id\n3\n"),), 120.0)
-    assert [each.name for each in reading.skipped] == ["database"]
-    assert "container: environment/Dockerfile:1: 'FROM postgres:17'" in reading.skipped[0].reason
+
+def test_the_evals_of_a_plugin_are_those_of_its_only_skill_wherever_its_manifest_has_them(tmp_path: Path) -> None:
+    (skill,) = plugin(tmp_path, "greet", evals="quality/evals", hello="", two="")
+
+    assert find_tasks(skill) == tmp_path / "quality" / "evals"
+
+
+def test_the_evals_of_a_plugin_with_several_skills_are_those_of_the_skill_that_folders_or_graders_name(
+    tmp_path: Path,
+) -> None:
+    by_folder = plugin(tmp_path / "a", "greet", "greet-all", greet__hello="", other="greet-all")
+    by_grader = plugin(tmp_path / "b", "greet", "greet-all", hello="greet-all", two="greet-all")
+    unnamed = plugin(tmp_path / "c", "greet", "greet-all", hello="", two="")
+
+    assert [find_tasks(skill) for skill in by_folder] == [tmp_path / "a/evals/greet", None]
+    assert [find_tasks(skill) for skill in by_grader] == [None, tmp_path / "b/evals"]
+    assert [find_tasks(skill) for skill in unnamed] == [None, None]
+
+
+def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:
+    place = tmp_path / "evals" / "late"
+    for name in ("orders.csv", "good.md", "prompt.md", "graders/extra.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("text", encoding="utf-8")
+    grader = {"type": "baseline", "criteria": "It is complete.", "baseline_file": "good.md"}
+    case = {"execution": {"prompt": "Do it."}, "context": {"add_dirs": ["."]}, "graders": [grader]}
+    (place / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path / "evals").tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]

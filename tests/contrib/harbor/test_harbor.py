@@ -1,5 +1,6 @@
 """Tasks of Harbor: what is read of their images, where they run, and that their own solution is the measure."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
+from tests.fakes.projects import make_project, skillopt
+from tools.formats_table import fixture_of
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
@@ -116,6 +119,37 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
     assert copied.digest == reading.tasks[0][1].digest
     assert copied.environment is not None
     assert replace(copied, environment=replace(copied.environment, setup=())).digest != copied.digest
+
+
+def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
+    reading = read_tasks(fixture_of("harbor"))
+
+    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
+
+    assert reading.tasks == ()
+    assert (found.name, found.line) == ("report", 1)
+    assert "test.sh" in found.reason
+    assert f"`skillopt import {found.path}`" in found.reason
+    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
+
+
+def test_a_task_of_harbor_is_read_beside_one_that_needs_a_container() -> None:
+    reading = read_tasks(fixture_of("harbor"), commands=True)
+
+    ((_, task),) = reading.tasks
+    assert "`/app/orders.csv` to `/app/report.txt`." in task.prompt
+    assert (task.id, task.files, task.timeout) == ("report", (File("app/orders.csv", b"id\n3\n"),), 120.0)
+    assert [each.name for each in reading.skipped] == ["database"]
+    assert "container: environment/Dockerfile:1: 'FROM postgres:17'" in reading.skipped[0].reason
+
+
+def test_commands_of_a_suite_are_imported_by_a_persons_word_and_counted(tmp_path: Path) -> None:
+    shutil.copytree(fixture_of("harbor"), tmp_path / "orders")
+
+    shown = skillopt(tmp_path, "import", "orders").stdout.splitlines()
+
+    assert "1 task brings commands" in shown[1]
+    assert [task.id for _, task in load_suite(tmp_path / "suites" / "orders").splits] == ["report"]
 
 
 @pytest.mark.parametrize(
@@ -437,3 +471,36 @@ def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_netw
         pytest.raises(InfrastructureError, match=r"https://api\.example, found none"),
     ):
         command.run(home, str(engine), 5.0)
+
+
+@pytest.mark.process  # the quick tests run without bubblewrap
+@needs_bwrap
+def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_count_are_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path, tasks=8)
+    for name, number in (("good", 3), ("bad", 4)):
+        files = {
+            "task.toml": "",
+            "instruction.md": f"Write {name} to /app/ids.txt.",
+            "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\n",
+            "tests/test.sh": "grep -q 3 /app/ids.txt; echo $(( 1 - $? )) > /logs/verifier/reward.txt\n",
+            "solution/solve.sh": f"echo {number} > /app/ids.txt\n",
+        }
+        for path, text in files.items():
+            place = project / "harbor" / name / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    skillopt(project, "import", "harbor", "--to", "ids")
+    before = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+    again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+
+    assert "programs that check: 2 run" in ended.stdout
+    assert "run-agent" not in ended.stdout
+    assert "oracle: in 1 of 2 tasks" in ended.stdout
+    assert "check ended with status 1" in ended.stdout
+    assert "solution, then nothing" in ended.stderr
+    assert (again.stdout, again.stderr) == (ended.stdout, "")
+    after = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    assert "`skillopt suite check` first" in before.stderr
+    assert "1 task loaded, 1 skipped" in after.stderr
+    assert "bad: its solution does" in skillopt(project, "suite", "show", "rows", "--suite", "ids").stdout

@@ -46,18 +46,6 @@ def test_a_template_of_an_env_file_is_placed_unless_a_credential_is_in_it(tmp_pa
     assert list(folder.files(".", "")) == []
 
 
-def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:
-    place = tmp_path / "evals" / "late"
-    placed(place, "orders.csv", "good.md", "prompt.md", "graders/extra.txt")
-    grader = {"type": "baseline", "criteria": "It is complete.", "baseline_file": "good.md"}
-    case = {"execution": {"prompt": "Do it."}, "context": {"add_dirs": ["."]}, "graders": [grader]}
-    (place / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
-
-    ((_, task),) = read_tasks(tmp_path / "evals").tasks
-
-    assert [file.path for file in task.files] == ["orders.csv"]
-
-
 def test_evals_that_name_their_folder_or_the_skill_place_neither_answers_nor_skill_text(tmp_path: Path) -> None:
     placed(tmp_path, "SKILL.md", "evals/orders.csv", "evals/cases.yaml", "evals/trigger-evals.json")
     entry = {"prompt": "Count.", "expected_output": "3", "files": ["evals", "./SKILL.md"]}

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.formats import TASK_FORMATS, find_tasks
+from skillopt.suites.formats import find_tasks
 from skillopt.tasks import Task
-from tools.formats_table import FIXTURES, ROWS, fixture_of
+from tests.contracts.format_contract import CORE_SHAPES, FormatContract
+from tools.formats_table import fixture_of
 
 
 def tasks_of(shape: str) -> dict[str, Task]:
@@ -27,10 +28,8 @@ def evals(folder: Path, value: object) -> Path:
     return folder / "evals.json"
 
 
-def test_every_fixture_has_a_row_in_the_table_of_the_documentation() -> None:
-    assert [row.shape for row in ROWS] == list(dict.fromkeys(row.shape for row in ROWS))
-    assert {row.shape for row in ROWS} == {folder.name for folder in FIXTURES.iterdir()}
-    assert {read_tasks(fixture_of(row.shape)).format for row in ROWS} == TASK_FORMATS.keys()
+@pytest.mark.parametrize("shape", CORE_SHAPES)
+class TestFormatsOfTheCore(FormatContract): ...
 
 
 def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
@@ -46,46 +45,6 @@ def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> N
     ]
     assert not tasks["eval-1"].verifier.judged
     assert tasks["eval-2"].verifier.judged
-
-
-CASE = {
-    "schema_version": "1.1",
-    "execution": {"prompt": "Greet Ben."},
-    "graders": [{"type": "regex", "pattern": "Ben"}],
-}
-
-
-def plugin(folder: Path, *skills: str, evals: str = "evals", **cases: str) -> list[Path]:
-    """Make a plugin with its own evals; a case is for the skill that its grader wants to be loaded."""
-    loaded = [{"type": "tool_used", "tool": "Skill", "input_match": '"pl:{}"'}]
-    files = {f"skills/{name}/SKILL.md": f"---\nname: {name}\n---\n" for name in skills}
-    for case, skill in cases.items():
-        graders = json.dumps({**CASE, "graders": [*CASE["graders"], *loaded]}).replace("{}", skill)
-        files[f"{evals}/{case.replace('__', '/')}/case.yaml"] = graders if skill else json.dumps(CASE)
-    manifest = {"name": "pl", "experimental": {"evals": evals}} if evals != "evals" else {"name": "pl"}
-    files[".claude-plugin/plugin.json"] = json.dumps(manifest)
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / "skills" / name for name in skills]
-
-
-def test_the_evals_of_a_plugin_are_those_of_its_only_skill_wherever_its_manifest_has_them(tmp_path: Path) -> None:
-    (skill,) = plugin(tmp_path, "greet", evals="quality/evals", hello="", two="")
-
-    assert find_tasks(skill) == tmp_path / "quality" / "evals"
-
-
-def test_the_evals_of_a_plugin_with_several_skills_are_those_of_the_skill_that_folders_or_graders_name(
-    tmp_path: Path,
-) -> None:
-    by_folder = plugin(tmp_path / "a", "greet", "greet-all", greet__hello="", other="greet-all")
-    by_grader = plugin(tmp_path / "b", "greet", "greet-all", hello="greet-all", two="greet-all")
-    unnamed = plugin(tmp_path / "c", "greet", "greet-all", hello="", two="")
-
-    assert [find_tasks(skill) for skill in by_folder] == [tmp_path / "a/evals/greet", None]
-    assert [find_tasks(skill) for skill in by_grader] == [None, tmp_path / "b/evals"]
-    assert [find_tasks(skill) for skill in unnamed] == [None, None]
 
 
 @pytest.mark.parametrize("found", ["evals/evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"])

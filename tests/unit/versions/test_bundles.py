@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.contrib.triggers.description import is_described
 from skillopt.errors import InfrastructureError, VersionConflictError
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
@@ -124,25 +123,3 @@ def test_a_skill_at_the_root_changes_no_workflow(project: Path) -> None:
     tip = commit(project, ".github/workflows/x.yml", "on: push\n")
     with pytest.raises(VersionConflictError, match=r"x\.yml"):
         check_commits(Repository(project), "skillopt/rows", tip, ".", [git(project, "rev-parse", "main")])
-
-
-DESCRIBED = "skillopt-trigger/rows"
-
-
-def check_description(project: Path, tip: str) -> None:
-    known = [git(project, "rev-parse", "main")]
-    check_commits(Repository(project), DESCRIBED, tip, "skills/rows", known, is_described)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        CHANGED,
-        SKILL.replace("---\n", "---\nallowed-tools: Bash\n", 1),
-        SKILL.replace("description: ", "description: >\n  ", 1) + "- More.\n",
-    ],
-)
-def test_a_branch_of_descriptions_changes_nothing_else(project: Path, text: str) -> None:
-    tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
-    with pytest.raises(VersionConflictError, match=r"description in SKILL\.md only"):
-        check_description(project, tip)
