@@ -1,13 +1,10 @@
-"""Print the table of formats of task files: what loads, runs and is refused of a fixture of each shape.
+"""The table of formats of task files: what loads, runs and is refused of a fixture of each shape.
 
-    python -m tools.formats_table
-
-`python -m tools.generate_docs` puts the table into docs/suite-format.md.
+`python -m tools.generate_docs` puts it into docs/suite-format.md.
 """
 
 import os
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,12 +88,6 @@ def formats_table() -> str:
     return "\n".join([*heads, *(_line(row, read_tasks(fixture_of(row.shape), commands=True)) for row in ROWS)]) + "\n"
 
 
-def main() -> int:
-    """Print the table."""
-    sys.stdout.write(formats_table())
-    return 0
-
-
 def _line(row: Row, reading: Reading) -> str:
     loads = [f"{len(reading.tasks)} of {len(reading.tasks) + len(reading.skipped)} tasks"] if reading.tasks else []
     asked = len(reading.tasks) - len(read_tasks(fixture_of(row.shape)).tasks)
@@ -111,7 +102,3 @@ def _line(row: Row, reading: Reading) -> str:
 def _short(reason: str) -> str:
     """Leave out the checkout's folder, and what to do."""
     return re.sub(rf" in {re.escape(str(_TESTS))}[^,;]*", "", reason).partition(";")[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
