@@ -38,23 +38,6 @@ def commit(event: VersionAccepted, usd: float | None = None) -> NewVersion:
     return version_of(record, event, "2026-01-05T00:00:00+00:00", "", (Usage(usd=usd), 0.034))
 
 
-def test_the_subject_counts_what_was_done() -> None:
-    assert commit(accepted(ADD)).subject == "rows: add a rule"
-    assert "add 2 rules and remove" in commit(accepted(ADD, ADD, DELETE)).subject
-    assert "renew the durable guidance" in commit(accepted(kind="slow update")).subject
-
-
-def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
-    body = commit(accepted(ADD, DELETE)).body
-    assert "spaces. (tasks t1, t2)" in body
-    assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
-    assert "0.47 → 0.90): 9 better, 30 equal" in " ".join(body.split())
-    assert "luck" not in body
-    event = accepted(ADD)
-    lucky = commit(replace(event, verdict=replace(event.verdict, error=0.1))).body
-    assert "score and passed of 0." in " ".join(lucky.split())
-
-
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     trailers = dict(commit(accepted(ADD)).trailers)
     assert (trailers["Val-Before"], trailers["Val-After"]) == ("1 of 3", "2.5 of 3")
