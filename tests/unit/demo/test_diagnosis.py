@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks.demo.advice import ADVICE, IRRELEVANT, Symptom
 from benchmarks.demo.model import DemoModel
-from benchmarks.demo.rule_reading import read_sentence
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
@@ -31,14 +30,6 @@ description: Tidies tables.
 - Remove empty rows.
 - Double-check the output.
 """
-DETAILS = {
-    "first": "day",
-    "second": "month",
-    "code": "49",
-    "width": "4",
-    "example": "ORD-0042",
-    "pairs": "`qty` to `quantity`",
-}
 
 
 def cell(column: str, expected: str, found: str, row: int = 3) -> str:
@@ -60,48 +51,10 @@ def reflection(feedback: dict[str, str], skill: str = SKILL, rejected: tuple[str
     )
 
 
-def filled(rule: str) -> str:
-    for name, value in DETAILS.items():
-        rule = rule.replace(f"{{{name}}}", value)
-    return rule
-
-
-@pytest.mark.parametrize("symptom", ADVICE)
-def test_every_good_rule_is_understood_and_all_wordings_mean_the_same(symptom: Symptom) -> None:
-    advice = ADVICE[symptom]
-    rules = [
-        read_sentence(wording) for rule in advice.good for wording in (filled(rule), f"In every table: {filled(rule)}")
-    ]
-    kinds = {
-        tuple(sorted((operation.kind, operation.value) for operation in rule.readings[0]))
-        for rule in rules
-        if rule.clear
-    }
-
-    assert all(rule.clear and rule.readings for rule in rules)
-    assert len(kinds) == 1
-
-
-@pytest.mark.parametrize("symptom", ADVICE)
-def test_a_bad_rule_asks_for_something_else_than_the_good_ones(symptom: Symptom) -> None:
-    good = {
-        str(operation)
-        for rule in ADVICE[symptom].good
-        for reading in read_sentence(filled(rule)).readings
-        for operation in reading
-    }
-    bad = [read_sentence(filled(rule)) for rule in ADVICE[symptom].bad]
-
-    assert all(rule.readings for rule in bad)
-    assert all(not good & {str(operation) for operation in reading} for rule in bad for reading in rule.readings)
-
-
 def test_a_line_that_does_harm_is_deleted() -> None:
     skill = SKILL + "- Write all text in upper case.\n"
     prompt = reflection({"t-1": cell("name", "Anna Berg", "ANNA BERG")}, skill)
-
     (edit,) = read_reflection(DemoModel().reply(prompt).text).edits
-
     assert edit.op == Op.DELETE
     assert "- Write all text" in edit.anchor
 
@@ -110,7 +63,6 @@ def test_what_was_rejected_is_not_proposed_again_in_the_same_words() -> None:
     rejected = tuple(f"add after section Values: '- {rule}'" for rule in (*ADVICE[Symptom.BOOLEANS].good, *IRRELEVANT))
     prompt = reflection({"t-1": cell("paid", "true", "Y")}, rejected=rejected)
     edits = [edit for seed in range(40) for edit in read_reflection(DemoModel(seed).reply(prompt).text).edits]
-
     assert edits
     assert all(f"'{edit.content}'" not in line for edit in edits for line in rejected)
 

@@ -28,9 +28,7 @@ def clean(folder: Path, body: str | None, repeat: int = 0, seed: int = 0) -> tup
 
 def test_rules_of_the_skill_are_done_and_shown(tmp_path: Path) -> None:
     body = "- Write headers in snake_case.\n- Trim spaces.\n- Remove empty rows.\n- Numeric dates are day first.\n"
-
     output, trajectory = clean(tmp_path, body, repeat=1)
-
     assert output == "order_id,order_date\nord-7,2024-03-05\n"
     assert trajectory.status is Status.OK
     assert trajectory.files_changed == ("output.csv",)
@@ -39,13 +37,6 @@ def test_rules_of_the_skill_are_done_and_shown(tmp_path: Path) -> None:
     assert trajectory.messages[0].text == TASK.prompt
     assert [call.name for message in trajectory.messages for call in message.tool_calls] == ["read_file", "write_file"]
     assert "'Trim spaces.': trim()" in trajectory.messages[2].text
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00a,b\n1", b'"open,\n1,2\n', b"a\n1,2,3\n"])
-def test_a_damaged_table_never_raises(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "input.csv").write_bytes(content)
-
-    assert DemoHarness().run(ask("- Trim spaces.\n- Drop rows with totals.\n"), str(tmp_path)).status is Status.OK
 
 
 class TestDemoHarness(HarnessContract):
