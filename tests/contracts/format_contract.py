@@ -22,7 +22,6 @@ class FormatContract:
         for file in write_suite(reading.name, reading.tasks, reading.shares):
             (tmp_path / file.path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file.path).write_bytes(file.content)
-
         assert read_tasks(tmp_path).tasks == reading.tasks
         assert load_suite(tmp_path).digest == plan_suite(reading).digest
 
@@ -32,7 +31,6 @@ class FormatContract:
             if path.suffix in _TEXTS:
                 path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
         here, there = read_tasks(fixture_of(shape)), read_tasks(copy)
-
         assert [task.id for _, task in there.tasks] == [task.id for _, task in here.tasks]
         assert [task.content_digest for _, task in there.tasks if not task.files] == [
             task.content_digest for _, task in here.tasks if not task.files
