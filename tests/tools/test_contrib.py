@@ -75,11 +75,8 @@ def test_without_one_package_all_the_rest_imports_and_what_asks_the_table_passes
 
 
 @pytest.mark.process
-def test_without_any_package_the_quick_tests_of_the_core_are_found_and_those_of_what_asks_the_table_pass(
-    tmp_path: Path,
-) -> None:
+def test_without_any_package_all_quick_tests_are_found_and_those_that_ask_pass(tmp_path: Path) -> None:
     copy = copy_without(CONTRIB, tmp_path)
-
     run(copy, "--collect-only", *CORE)
     run(copy, "tests/unit/suites", "tests/unit/nightly", "tests/unit/execution", "tests/unit/sandbox", SLICE[-1])
 
@@ -96,6 +93,5 @@ def imported(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("folder", [*CORE, "tests/contracts", "tests/fakes", *(f"tests/contrib/{x}" for x in CONTRIB)])
 def test_tests_import_no_package_of_contrib_but_their_own(folder: str) -> None:
     files = list((ROOT / folder).rglob("*.py"))
-
     assert files
     assert {name for path in files for name in imported(path)} - {Path(folder).name} == set()
