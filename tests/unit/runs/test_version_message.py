@@ -20,15 +20,11 @@ PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTas
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
 
 
-def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
-    changes = tuple(Change(edit, 3, "") for edit in edits)
-    return VersionAccepted(1, 1, 4, kind, "text", changes, VERDICT, 120)
+def accepted(edit: Edit) -> VersionAccepted:
+    return VersionAccepted(1, 1, 4, "edits", "text", (Change(edit, 3, ""),), VERDICT, 120)
 
 
 ADD = Edit("s4e1", Op.ADD, section="Values", content="- Trim.", rationale="Cells had spaces.", tasks=("t1", "t2"))
-DELETE = Edit("s4e2", Op.DELETE, "- Old.")
-
-
 START = encode_skill(Skill("rows", SkillDocument("text")))
 CONFIG = json.dumps([json.dumps({"metric": "mixed"}), "demo", "opt"])
 
