@@ -3,9 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,54 +66,9 @@ def write_ace(folder: Path, benchmark: Benchmark = FORMULA) -> None:
         write(folder, name, "".join(json.dumps(line) + "\n" for line in lines))
 
 
-def write_bfcl(folder: Path) -> None:
-    types = {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}}
-    function = {"name": "f", "parameters": {"properties": types, "required": ["city"]}}
-    for at, name in enumerate(BFCL.source.files):
-        rows = []
-        for number in range(8):
-            city, key = f"City{at // 2}{number}", f"{Path(name).stem}_{number}"
-            asked = [[{"role": "user", "content": f"How is {city}?"}]]
-            question = {"id": key, "question": asked, "function": [function]}
-            truth = {"id": key, "ground_truth": [{"f": {"city": [city], "days": ["", [1, 2]]}}]}
-            rows.append(truth if "possible" in name else question)
-        write(folder, name, "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def write_wtq(folder: Path) -> None:
-    write(folder, "csv/200-csv/1.tsv", "Team\tPoints\nBern\\nBears\t1,200\n")
-    for at, name in enumerate(WTQ.source.files[:3]):
-        tagged = name.endswith("tagged")
-        lines = [
-            "id\tutterance\tcontext\ttargetValue" + "\ttargetCanon" * tagged,
-            f"nt-{at}\tpoints {at}?\tcsv/200-csv/1.csv\t1,200|a \\p b" + "\t1200.0|a \\p b" * tagged,
-        ]
-        write(folder, name, "\n".join(lines) + "\n")
-
-
-def write_tatqa(folder: Path) -> None:
-    answers = [("span", ["$ 5"], "million"), ("arithmetic", -12.6, ""), ("count", 2.0, "")]
-    for at, name in enumerate(TATQA.source.files):
-        rows = []
-        for number in range(9):
-            asked = [
-                {"uid": f"{at}{number}{kind}", "question": kind, "answer_type": kind, "answer": own, "scale": scale}
-                for kind, own, scale in answers
-            ]
-            said = [{"order": 2, "text": "Second."}, {"order": 1, "text": "First."}]
-            table = {"table": [["", "2019"], [f"Sales {at}{number}", "5"]]}
-            rows.append({"table": table, "paragraphs": said, "questions": asked})
-        write(folder, name, json.dumps(rows))
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "written"),
-    [(FORMULA, write_ace), (FINER, partial(write_ace, benchmark=FINER)), (WTQ, write_wtq), (TATQA, write_tatqa)],
-)
-def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(
-    tmp_path: Path, benchmark: Benchmark, written: Callable[[Path], None]
-) -> None:
-    written(tmp_path)
+@pytest.mark.parametrize("benchmark", [FORMULA, FINER])
+def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(tmp_path: Path, benchmark: Benchmark) -> None:
+    write_ace(tmp_path, benchmark)  # a workflow tries the others on their real files every night
     row = check(benchmark, tmp_path)
     assert (row.gold, row.nothing, row.wrong, row.kept) == (row.read, 0, 0, row.read)
     assert all(row.sizes)
@@ -227,10 +180,7 @@ def test_a_part_of_a_benchmark_is_tried_on_demand(tmp_path: Path, capsys: pytest
     assert "another digest" in capsys.readouterr().err
 
 
-def test_function_calls_have_a_gold_answer_and_arithmetic_is_worked_out(tmp_path: Path) -> None:
-    write_bfcl(tmp_path)
-    first = BFCL.read(tmp_path).items[0]
-    assert (first.gold, first.wrong) == ("[f(city='City00', days=[1, 2])]", "[f(city='City00X1', days=[1, 2])]")
+def test_arithmetic_in_answers_is_worked_out_for_small_constants_and_nothing_is_evaluated() -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(PUBLISHED / 'official')!r}); import ast, serve; print(serve._worked_out"
     )
