@@ -1,6 +1,7 @@
 """The table of `python -m benchmarks.trust`: a slice of all its classes, and the cheats one by one."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from benchmarks.trust.__main__ import main
 from benchmarks.trust.acts import PLANTS, names_of, recorded_plants
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.classes import CLASSES
+from benchmarks.trust.places import Place
 from benchmarks.trust.table import HELD_OUT
 from skillopt.rollouts import Acts, Score
 from skillopt.sandbox.bubblewrap import Sandbox
@@ -76,3 +78,15 @@ def test_of_a_slice_of_what_no_other_test_tries_nothing_gets_through(capsys: pyt
     out, errors = capsys.readouterr()
     assert code == 0, errors
     assert all(f"| {name} |" in out for name in ("kills: MCP server", "disk and clock", "hostile repositories"))
+
+
+def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
+    place = Place.make(tmp_path / "place")
+    (place.clone / ".skillopt").mkdir()
+    assert list(place.leftovers()) == []
+    (place.folder / "tmp" / "workspace").mkdir()
+    (place.clone / ".git" / "index.lock").touch()
+    with subprocess.Popen(["cat"], cwd=place.clone, stdin=subprocess.PIPE) as process:
+        found = list(place.leftovers())
+        process.communicate()
+    assert found == ["tmp/workspace", "clone/.git/index.lock", f"process {process.pid}"]

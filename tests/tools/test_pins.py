@@ -1,5 +1,6 @@
 """What CI and the action install is pinned by the hashes of its files, and no committed file says where to load one."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -59,3 +60,13 @@ def test_no_committed_file_names_a_download_address() -> None:
 @pytest.mark.parametrize("rest", ["files.pythonhosted.org/packages/x", "forge.invalid/x-1.0-py3-none-any.whl"])
 def test_a_download_address_is_seen(rest: str) -> None:
     assert DOWNLOAD.search(f"see https:{'//'}{rest}".encode())
+
+
+def test_every_program_that_the_action_fetches_with_npm_has_the_hash_of_its_package() -> None:
+    locks = sorted((ROOT / ".github" / "actions").rglob("package-lock.json"))
+    assert len(locks) > 1
+    for path in locks:
+        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+        fetched = {name: package for name, package in packages.items() if name}
+        assert [name for name, package in fetched.items() if not package["integrity"].startswith("sha512-")] == []
+        assert [name for name, package in fetched.items() if "resolved" in package] == []

@@ -25,6 +25,7 @@ from skillopt import (
     optimize,
 )
 from skillopt.errors import SettingsError, SuiteError, UnreadRepliesError
+from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.results import OptimizeResult
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
@@ -295,3 +296,31 @@ def test_importing_skillopt_alone_imports_nothing_that_takes_long() -> None:
     code = f"import sys; old = {{*sys.modules}}; import skillopt; print(sorted({{*{slow}}} & {{*sys.modules}} - old))"
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ended.stdout.strip() == "[]"
+
+
+def test_a_reply_that_cannot_be_read_is_replayed_by_its_own_run_and_asked_for_again_by_another(tmp_path: Path) -> None:
+    prompts: list[str] = []
+
+    def stumble(prompt: str) -> str:
+        prompts.append(prompt)
+        return "Sure." if len(prompts) == 1 else teach(prompt)
+
+    first = train(model=ScriptedModel(stumble), store=tmp_path)
+    again, other = ScriptedModel(teach), ScriptedModel(teach)
+    assert train(model=again, store=tmp_path).events == first.events
+    train(model=other, store=tmp_path, max_rollouts=900)
+    assert again.prompts == []
+    assert prompts[0] in other.prompts
+
+
+def test_a_cap_under_which_no_verdict_fits_is_refused_before_anything_runs() -> None:
+    target = speaker()
+    with pytest.raises(SettingsError, match="expected max_rollouts"):
+        train(target, settings={"max_rollouts": 10})
+    assert not target.requests
+
+
+def test_a_cap_ends_an_evaluation_with_an_error_that_names_it() -> None:
+    settings = Settings(max_usd=0.05)
+    with pytest.raises(OutOfBudget, match=r"the cap of \$0.05"):
+        evaluate(SKILL, suite(), harness=speaker(price=0.01), verifiers={"says": Says}, settings=settings)
