@@ -362,18 +362,6 @@ def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(e
     assert log[-1].startswith("rm --force ")
 
 
-@pytest.mark.parametrize(
-    ("mark", "expected"),
-    [("no-such-image", "could not build the image: manifest unknown"), ("tests-hang", "did not end within 1 s")],
-)
-def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Path, mark: str, expected: str) -> None:
-    toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
-    (engine / mark).touch()
-    result = run_oracle(one_task(engine, {**POSTGRES, "task.toml": toml}))
-    assert not result.counts
-    assert expected in result.problem
-
-
 def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
     place = ImageRoot(str(engine), Environment(container="FROM postgres:17"))
     command = AgentCommand(("claude",), {}, "Do it.", url="https://api.example", client="claude", root=place)

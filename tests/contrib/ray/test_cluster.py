@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt import __version__
-from skillopt.contrib.ray import cluster as ray_cluster
 from skillopt.contrib.ray.cluster import check_node, pack, run_on_node, unpack
-from skillopt.errors import InfrastructureError, SettingsError
+from skillopt.errors import SettingsError
 from skillopt.execution.drivers import open_cluster
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
@@ -101,11 +100,3 @@ def test_nothing_arrives_outside_of_the_workspace(tmp_path: Path) -> None:
     workspace.mkdir()
     unpack(hostile.getvalue(), str(workspace))
     assert contents(str(tmp_path)) == {"workspace": "folder", "workspace/kept.txt": (b"good", False)}
-
-
-def test_a_workspace_that_is_too_large_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_cluster, "_MOST_BYTES", 1_000_000)
-    with Workspace.create() as there:
-        Path(there.path, "large").write_bytes(bytes(2_000_000))
-        with pytest.raises(InfrastructureError, match=r"1 MB.*found 2 MB"):
-            pack(there.path)

@@ -123,20 +123,6 @@ def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
     assert retrying_forge(OnceDown(tmp_path), Retry(60.0, clock, clock.sleep)).facts().may_open
 
 
-def test_a_refused_call_waits_for_its_turn_while_others_are_answered() -> None:
-    clock = Clock()
-    retry, left = Retry(10.0, clock, clock.sleep), [provider(FailureKind.RATE_LIMIT, 8.0)] * 5
-
-    def call() -> str:
-        if left:
-            retry.call(lambda: "the answer of another worker")
-            raise left.pop()
-        return "done"
-
-    assert retry.call(call) == "done"
-    assert clock.now == 40.0
-
-
 def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_says_the_same(tmp_path: Path) -> None:
     class Limited(FolderForge):
         asked = 0

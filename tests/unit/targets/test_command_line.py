@@ -133,14 +133,6 @@ def test_lines_of_json_tell_messages_calls_results_and_consumption(tmp_path: Pat
     assert "rows loaded: yes (discovery)" in trajectory.messages[1].text
 
 
-def test_pieces_of_words_are_joined_until_a_tool_is_used(tmp_path: Path) -> None:
-    pieces = [{"type": "text", "part": {"text": text}} for text in ("I ", "look.", "Do", "ne.")]
-    events = (*pieces[:2], {"type": "tool", "id": "a", "name": "bash", "input": "ls"}, *pieces[2:])
-    joined: dict[str, object] = {**LINES, "answer": {"when": {"type": "text"}, "text": "part.text", "joined": True}}
-    trajectory = run(agent(tmp_path, said(*events), SkillMode.FORCED, **joined), tmp_path)
-    assert [turn.text for turn in trajectory.messages[2:]] == ["I look.", "Done."]
-
-
 def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path) -> None:
     fields: dict[str, object] = {"answer": {"text": "results.0.text"}, "usage": {"input": "tokens", "usd": "cost"}}
     document = json.dumps({"results": [{"text": "Yes."}], "tokens": 5, "cost": 0.25}, indent=1)
