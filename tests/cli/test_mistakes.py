@@ -152,7 +152,6 @@ MISTAKES = (
     Mistake("log rows extra", 2, "unexpected extra argument(s) (extra)", "skillopt log -h"),
     Mistake("report --format docx", 2, "found 'docx'", "markdown, html, json"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
-    Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
     # The skill
     Mistake("doctor rows", 0, "", "expected frontmatter with name and description", put(SKILL, "# Rows\n\n- Trim.\n")),
     train("expected UTF-8, found the byte 0xff", "save the file as UTF-8", put(SKILL, b"\xff\xfe")),

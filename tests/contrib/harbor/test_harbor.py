@@ -1,5 +1,6 @@
 """Tasks of Harbor: what is read of their images, where they run, and that their own solution is the measure."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from skillopt.agent_table import AgentTable
 from skillopt.contrib.harbor import containers, system_packages
 from skillopt.contrib.harbor.image_root import ImageRoot, prepared
 from skillopt.contrib.harbor.oracle import check_oracles, run_oracle
-from skillopt.contrib.harbor.oracle_record import OracleResult, oracle_key, record_oracle, with_oracles
+from skillopt.contrib.harbor.oracle_record import OracleResult
 from skillopt.errors import InfrastructureError
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
@@ -19,13 +20,14 @@ from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites import load_suite, plan_suite, read_tasks
-from skillopt.suites.reading import Reading
+from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.writing import write_suite
 from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
+from tests.fakes.projects import make_project, skillopt
+from tools.formats_table import fixture_of
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
@@ -92,7 +94,6 @@ def scored(task: Task, files: tuple[File, ...]) -> Score:
 
 def test_a_task_is_read_with_its_files_at_their_places_and_its_texts_as_they_are(tmp_path: Path) -> None:
     task = one_task(tmp_path)
-
     assert (task.prompt, task.timeout) == (FILES["instruction.md"], 20.0)
     assert [file.path for file in task.files] == ["data/orders.csv"]
     assert task.environment is not None
@@ -109,13 +110,28 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
         place = tmp_path / "copy" / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.content)
-
     ((_, copied),) = load_suite(tmp_path / "copy").splits
-
     assert copied == replace(reading.tasks[0][1], verifier=copied.verifier)
     assert copied.digest == reading.tasks[0][1].digest
     assert copied.environment is not None
     assert replace(copied, environment=replace(copied.environment, setup=())).digest != copied.digest
+
+
+def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
+    reading = read_tasks(fixture_of("harbor"))
+    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
+    assert reading.tasks == ()
+    assert (found.name, found.line) == ("report", 1)
+    assert "test.sh" in found.reason
+    assert f"`skillopt import {found.path}`" in found.reason
+    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
+
+
+def test_commands_of_a_suite_are_imported_by_a_persons_word_and_counted(tmp_path: Path) -> None:
+    shutil.copytree(fixture_of("harbor"), tmp_path / "orders")
+    shown = skillopt(tmp_path, "import", "orders").stdout.splitlines()
+    assert "1 task brings commands" in shown[1]
+    assert [task.id for _, task in load_suite(tmp_path / "suites" / "orders").splits] == ["report"]
 
 
 @pytest.mark.parametrize(
@@ -132,16 +148,12 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
         ("COPY deep /root/.claude/skills", []),
     ],
 )
-def test_packages_of_an_image_are_those_of_a_virtual_environment(
-    tmp_path: Path, line: str, packages: list[str]
-) -> None:
+def test_packages_of_an_image_are_those_of_an_environment(tmp_path: Path, line: str, packages: list[str]) -> None:
     files = {
         "environment/Dockerfile": f"FROM python:3.11-slim\n{line}\n",
         "environment/needs.txt": "numpy<2\n# a\nscipy\n",
     }
-
     environment = one_task(tmp_path, files).environment
-
     assert environment is not None
     assert (list(environment.packages), environment.setup, environment.python) == (packages, (), "3.11")
 
@@ -149,68 +161,51 @@ def test_packages_of_an_image_are_those_of_a_virtual_environment(
 def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path: Path) -> None:
     uvx = "uvx \\\n  --with pytest==8.4.1 \\\n  --with numpy==2.3.2 \\\n  pytest /tests/test_outputs.py\n"
     solve = 'pip3 install "rich==14.0.0" -q 2>&1\npython3 - <<EOF\nprint("it\'s")\nEOF\n'
-
     environment = one_task(tmp_path, {"tests/test.sh": uvx, "solution/solve.sh": solve}).environment
-
     assert environment is not None
     assert (environment.tools, environment.packages) == (("pytest==8.4.1", "numpy==2.3.2"), ("rich==14.0.0",))
 
 
 @pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("FROM postgres:17\n", "container: environment/Dockerfile:1: 'FROM postgres:17'"),
+        ("FROM debian:12\n\nRUN wget -q https://a.example/x\n", "Dockerfile:3: 'RUN wget"),
+        ("FROM debian:12\nRUN pip install git+https://a.example/x\n", "Dockerfile:2: 'RUN pip"),
+        ("FROM debian:12\nRUN pip install torch --index-url https://a.example\n", ":2: 'RUN pip"),
+        ("FROM debian:12 AS a\nFROM debian:12\nCOPY --from=a /x /y\n", ":3: 'COPY --from"),
+        ("FROM debian:12\nCOPY orders.csv /etc/orders\n", "it writes to /etc"),
+        ("FROM debian:12\nCOPY ../tests/test.sh ./\n", "leads out of environment/"),
+        ("FROM debian:12\nCOPY lost.csv ./\n", ":2: 'COPY lost.csv ./': expected"),
+        ("FROM debian:12\nCOPY deep /app/.git/\n", ":2: 'COPY deep /app/.git/': expected"),
+        ("FROM debian:12\nFETCH x\n", ":2: 'FETCH x': it"),
+    ],
+)
+def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(tmp_path: Path, lines: str, expected: str) -> None:
+    assert expected in reason(tmp_path, {"environment/Dockerfile": lines})
+
+
+@pytest.mark.parametrize(
     ("file", "text", "expected"),
     [
-        (
-            "environment/Dockerfile",
-            "FROM postgres:17\n",
-            "needs a container: environment/Dockerfile:1: 'FROM postgres:17'",
-        ),
-        ("environment/Dockerfile", "FROM debian:12\n\nRUN wget -q https://a.example/x\n", "Dockerfile:3: 'RUN wget"),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nRUN pip install git+https://a.example/x\n",
-            "Dockerfile:2: 'RUN pip",
-        ),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nRUN pip install torch --index-url https://a.example\n",
-            ":2: 'RUN pip",
-        ),
-        ("environment/Dockerfile", "FROM debian:12 AS a\nFROM debian:12\nCOPY --from=a /x /y\n", ":3: 'COPY --from"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY orders.csv /etc/orders\n", "it writes to /etc"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY ../tests/test.sh ./\n", "it leads out of environment/"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY lost.csv ./\n", ":2: 'COPY lost.csv ./': expected a file"),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nCOPY deep /app/.git/\n",
-            ":2: 'COPY deep /app/.git/': expected input",
-        ),
-        ("environment/Dockerfile", "FROM debian:12\nFETCH x\n", ":2: 'FETCH x': it is no instruction"),
-        (
-            "environment/compose.yaml",
-            "services:\n  a:\n    image: x\n  b:\n    image: y\n",
-            "compose.yaml:1: it starts sev",
-        ),
+        ("environment/compose.yaml", "services:\n  a:\n    image: x\n  b:\n    image: y\n", "compose.yaml:1: it"),
         ("task.toml", "[", "expected TOML"),
         ("task.toml", '[[steps]]\nname = "a"\n', "steps"),
         ("task.toml", '[environment]\nskills_dir = "a"\nenv = {}\nmcp_servers = [{name = "a"}]\n', "mcp_servers"),
     ],
 )
-def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(
-    tmp_path: Path, file: str, text: str, expected: str
-) -> None:
+def test_what_a_task_asks_for_that_is_not_here_is_named(tmp_path: Path, file: str, text: str, expected: str) -> None:
     assert expected in reason(tmp_path, {file: text})
 
 
-def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
+def test_missing_packages_of_the_system_are_named_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system_packages, "_installed", lambda: frozenset({"git"}))
     files = {"environment/Dockerfile": "FROM debian:12\nRUN apt-get install -y git no-such-office\n"}
     solved = one_task(tmp_path, files)
     (tmp_path / "tasks/ids/solution/solve.sh").unlink()
-
     (skipped,) = read_tasks(tmp_path / "tasks", commands=True).skipped
-
     assert solved.environment is not None
     assert solved.environment.missing == ("no-such-office",)
     assert "environment/Dockerfile:2: 'apt-get install': found" in skipped.reason
@@ -220,7 +215,6 @@ def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
 @needs_bwrap
 def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_as_they_are(tmp_path: Path) -> None:
     task = one_task(tmp_path)
-
     assert run_oracle(task) == OracleResult("ids", solution_passes=True, nothing_fails=True)
     assert scored(task, (File("app/ids.txt", b"3\n"),)).passed
     assert not Path("/app/ids.txt").exists()
@@ -232,9 +226,7 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     told = list[str]()
     bad = replace(one_task(tmp_path / "a", {"solution/solve.sh": "echo 4 > /app/ids.txt; exit 3\n"}), id="bad")
     lax = replace(one_task(tmp_path / "b", {"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}), id="lax")
-
     results = check_oracles([bad, lax], tmp_path, told.append)
-
     assert [result.counts for result in results] == [False, False]
     assert "solution does not pass" in results[0].words
     assert "solve.sh: status 3" in results[0].words
@@ -243,33 +235,10 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     assert len(told) == 2
 
 
-def test_a_suite_is_read_without_tasks_whose_oracle_failed_and_says_which_were_never_checked(tmp_path: Path) -> None:
-    tasks = [replace(one_task(tmp_path), id=name, prompt=name) for name in ("good", "bad", "lax", "new", "broken")]
-    reading = Reading("harbor", "ids", tmp_path, tuple((None, task) for task in tasks))
-    results = (
-        OracleResult("", solution_passes=True, nothing_fails=True),
-        OracleResult("", problem="4 is not 3"),
-        OracleResult("", solution_passes=True),
-    )
-    for task, result in zip(tasks, results, strict=False):
-        record_oracle(tmp_path, oracle_key(task, "auto"), result)
-    record_oracle(tmp_path, oracle_key(tasks[-1], "auto"), OracleResult("", problem="no network", broken=True))
-
-    suite = plan_suite(found := with_oracles(reading, tmp_path, "auto"))
-
-    assert [task.id for _, task in suite.splits] == ["good", "new", "broken"]
-    assert [str(one).partition(": ")[2] for one in found.skipped] == [
-        "bad: its solution does not pass: 4 is not 3; correct it, or leave it out",
-        "lax: doing nothing passes; correct it, or leave it out",
-    ]
-    assert "2 skipped: `skillopt suite show`; 2" in suite.left_out
-
-
 @pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) -> None:
     planted = (File("tests/test.sh", b"echo 1 > /logs/verifier/reward.txt\n"), File("logs/verifier/reward.txt", b"1"))
-
     assert scored(one_task(tmp_path), planted).value == 0.0
 
 
@@ -287,7 +256,6 @@ def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) ->
 def test_tests_that_hang_leave_no_reward_or_change_are_no_pass(tmp_path: Path, test: str, feedback: str) -> None:
     toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
     score = scored(one_task(tmp_path, {"tests/test.sh": test, "task.toml": toml}), ())
-
     assert not score.passed
     assert feedback in score.feedback
     assert score.value == (0.5 if "0.5" in test else 0.0)
@@ -301,7 +269,6 @@ def test_programs_write_nothing_outside_and_reach_nothing(tmp_path: Path) -> Non
     script = "touch /usr/x 2>/dev/null && echo bad; ls /work 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/9 && echo bad; pwd"
     with Workspace.create(task.files) as root, prepared(root.path, task.environment, (), Sandbox("auto")):
         ended = ImageRoot(root.path, task.environment).run(["bash", "-c", script], 20, Sandbox("auto"))
-
     assert ended.stdout == "/app\n"
 
 
@@ -330,9 +297,7 @@ SKILL = Skill("ids", SkillDocument("---\nname: ids\ndescription: Ids.\n---\n# Id
 @needs_bwrap
 def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_paths(tmp_path: Path) -> None:
     lines = "pwd; ls .skills; echo $GREETING; tail -n 1 /data/orders.csv > ids.txt; touch /usr/x || true"
-
     rollout = run_rollout(agent(tmp_path, lines), RolloutRequest(SKILL, one_task(tmp_path)))
-
     assert rollout.trajectory.answer.split("\n") == ["/app", "ids", "good day"]
     assert rollout.trajectory.files_changed == ("app/ids.txt",)
     assert rollout.score is not None
@@ -349,7 +314,6 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
             place = engine / f"copy-{at}" / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.content)
-
     ((_, contained),) = read_tasks(alike, commands=True, executor="container").tasks
     ((_, boxed),) = read_tasks(engine / "copy-0", executor="sandbox").tasks
     refused = [
@@ -357,7 +321,6 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
         read_tasks(engine / "copy-1", executor="sandbox").skipped[0].reason,
         read_tasks(engine / "copy-0", executor="container").skipped[0].reason,
     ]
-
     assert contained.environment is not None
     assert (contained.environment.container, contained.files) == ("executor = 'container'", ())
     assert "environment/Dockerfile" in {file.path for file in contained.verifier.files}
@@ -372,9 +335,7 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
 
 def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_with_it(engine: Path) -> None:
     task = one_task(engine, POSTGRES)
-
     result = run_oracle(task)
-
     log = (engine / "engine.log").read_text(encoding="utf-8")
     (begun, _) = [line for line in log.splitlines() if line.startswith("run ")]
     assert result.counts
@@ -390,7 +351,6 @@ def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_wit
 
 def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(engine: Path) -> None:
     rollout = run_rollout(agent(engine, ""), RolloutRequest(SKILL, one_task(engine, POSTGRES)))
-
     log = (engine / "engine.log").read_text(encoding="utf-8").splitlines()
     (ran,) = [line for line in log if line.endswith(" agent.sh")]
     assert ran.startswith("exec --interactive --workdir /srv")
@@ -404,36 +364,51 @@ def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(e
 
 @pytest.mark.parametrize(
     ("mark", "expected"),
-    [
-        ("no-such-image", "could not build the image: manifest unknown"),
-        ("tests-hang", "did not end within 1 s"),
-    ],
+    [("no-such-image", "could not build the image: manifest unknown"), ("tests-hang", "did not end within 1 s")],
 )
 def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Path, mark: str, expected: str) -> None:
     toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
     (engine / mark).touch()
-
     result = run_oracle(one_task(engine, {**POSTGRES, "task.toml": toml}))
-
     assert not result.counts
     assert expected in result.problem
-
-
-def test_an_engine_without_rights_is_named_with_what_it_says(engine: Path) -> None:
-    (engine / "engine-is-down").touch()
-
-    said = reason(engine, POSTGRES)
-
-    assert "container: environment/Dockerfile:1: 'FROM postgres:17'" in said
-    assert "permission denied at docker.sock" in said
 
 
 def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
     place = ImageRoot(str(engine), Environment(container="FROM postgres:17"))
     command = AgentCommand(("claude",), {}, "Do it.", url="https://api.example", client="claude", root=place)
-
-    with (
-        AgentHome.create() as home,
-        pytest.raises(InfrastructureError, match=r"https://api\.example, found none"),
-    ):
+    with AgentHome.create() as home, pytest.raises(InfrastructureError, match=r"https://api\.example, found none"):
         command.run(home, str(engine), 5.0)
+
+
+@pytest.mark.process  # the quick tests run without bubblewrap
+@needs_bwrap
+def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_count_are_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path, tasks=8)
+    for name, number in (("good", 3), ("bad", 4)):
+        files = {
+            "task.toml": "",
+            "instruction.md": f"Write {name} to /app/ids.txt.",
+            "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\n",
+            "tests/test.sh": "grep -q 3 /app/ids.txt; echo $(( 1 - $? )) > /logs/verifier/reward.txt\n",
+            "solution/solve.sh": f"echo {number} > /app/ids.txt\n",
+        }
+        for path, text in files.items():
+            place = project / "harbor" / name / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    skillopt(project, "import", "harbor", "--to", "ids")
+    before = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+    again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+
+    assert "programs that check: 2 run" in ended.stdout
+    assert "run-agent" not in ended.stdout
+    assert "oracle: in 1 of 2 tasks" in ended.stdout
+    assert "check ended with status 1" in ended.stdout
+    assert "solution, then nothing" in ended.stderr
+    assert (again.stdout, again.stderr) == (ended.stdout, "")
+    after = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    assert "`skillopt suite check` first" in before.stderr
+    assert "1 task loaded, 1 skipped" in after.stderr
+    assert "bad: its solution does" in skillopt(project, "suite", "show", "rows", "--suite", "ids").stdout

@@ -104,11 +104,8 @@ def left_over(engine: str) -> list[str]:
     return [name for name in listed if name.startswith("skillopt-")]
 
 
-def test_in_a_real_container_the_solution_passes_doing_nothing_fails_and_it_is_gone_afterwards(
-    tmp_path: Path, real_engine: str
-) -> None:
+def test_a_solution_passes_in_a_real_container_that_is_gone_afterwards(tmp_path: Path, real_engine: str) -> None:
     result = run_oracle(contained(tmp_path))
-
     assert result.counts, result.problem
     assert left_over(real_engine) == []
 
@@ -124,7 +121,6 @@ def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path:
         name = containers.container_of(root.path)
         bounds = called(real_engine, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}", name)
         tag = called(real_engine, "inspect", "--format", "{{.Image}}", name).stdout.strip()
-
     assert re.findall(r"^ *(\w+):", ended.stdout, re.MULTILINE) == ["lo"]
     assert [int(each) > 0 for each in bounds.stdout.split()] == [True, True]
     assert digest.removeprefix("sha256:") == tag.removeprefix("sha256:")
@@ -136,31 +132,12 @@ def test_an_agent_of_the_image_does_a_task_in_a_real_container(tmp_path: Path, r
     context = tmp_path / "tasks" / "ids" / "environment"
     context.mkdir(parents=True)
     shutil.copy(tmp_path / "agent.sh", context)
-
     rollout = run_rollout(harness, RolloutRequest(SKILL, contained(tmp_path, "COPY agent.sh /usr/bin/\n")))
-
     assert rollout.score is not None, rollout.reason
     assert rollout.score.passed, rollout.score.feedback
     assert rollout.trajectory.files_changed == ("app/ids.txt",)
     assert "# Ids" in rollout.trajectory.answer
     assert re.fullmatch(r"image (sha256:)?[0-9a-f]{64}", rollout.trajectory.messages[-1].text)
-    assert left_over(real_engine) == []
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"base": "localhost/no-such-image:7"}, r"podman could not build the image: .*no-such-image"),
-        ({"more": "RUN no-such-program\n"}, r"could not build the image: .*no-such-program"),
-        ({"test": "sleep 600\n"}, "the tests did not end within 3 s"),
-    ],
-)
-def test_what_is_wrong_with_an_image_or_its_tests_is_said_and_no_container_is_left(
-    tmp_path: Path, real_engine: str, given: dict[str, str], expected: str
-) -> None:
-    result = run_oracle(contained(tmp_path, **given))
-
-    assert re.search(expected.replace("podman", real_engine), result.problem), result.problem
     assert left_over(real_engine) == []
 
 
@@ -180,6 +157,5 @@ oracle.ImageRoot = Stopping
 print(run_oracle(read_tasks({str(tmp_path / "tasks")!r}, commands=True).tasks[0][1]).problem)
 """
     ended = called(sys.executable, "-c", script)
-
     assert ended.stdout == "Ctrl-C\n", ended.stderr
     assert left_over(real_engine) == []

@@ -78,15 +78,12 @@ def written(folder: Path) -> Iterator[str]:
             yield path.read_bytes().decode("utf-8", "replace")
 
 
-def test_sessions_of_both_clients_in_all_forms_become_one_candidate_with_the_file_as_it_was_then(
-    project: Path, home: Path
-) -> None:
+def test_sessions_of_both_clients_become_one_candidate_with_the_old_file(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, AGAINST)
     for number, make in enumerate((codex_log, old_codex_log)):
         codex(home, make(project, [CLEAN], f"c{number}"), str(number))
     ended = skillopt(project, "harvest", "rows", "--json")
     found = json.loads(ended.stdout)
-
     assert ended.returncode == 0, ended.stderr
     assert (found["sessions"], found["requests"], found["corrected"]) == (3, 3, 1)
     assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 3 times in 3 sessions"]
@@ -104,29 +101,10 @@ def test_other_folders_headless_runs_sub_agents_and_our_own_rollouts_are_left_ou
     codex(home, codex_log(project, [CLEAN], originator="codex_exec"), "exec")
     codex(home, codex_log("/elsewhere", [CLEAN]), "elsewhere")
     ended = skillopt(project, "harvest")
-
     assert ended.returncode == 1
     assert "2 headless, 3 in other folders, 1" in ended.stdout
     assert not review(project).exists()
     assert "2 sessions" in skillopt(project, "harvest", "--headless").stdout
-
-
-def test_sessions_in_folders_and_work_trees_of_the_repository_count(project: Path, home: Path, tmp_path: Path) -> None:
-    git(project, "worktree", "add", "--quiet", str(tmp_path / "tree"))
-    claude(home, tmp_path / "tree", CLEAN)
-    claude(home, project / "skills", Said("Sort the other table by its date", skill="rows"), name="two")
-    found = json.loads(skillopt(project, "harvest", "rows", "--json").stdout)
-
-    assert (found["sessions"], len(found["skills"][0]["candidates"])) == (2, 2)
-
-
-def test_requests_for_which_no_skill_was_in_use_are_counted_with_how_to_take_them(project: Path, home: Path) -> None:
-    claude(home, project, Said("Clean the vendor table in data/vendors.csv"))
-
-    left, taken = (skillopt(project, "harvest", "rows", *options).stdout for options in ((), ("--without-skill",)))
-
-    assert "skillopt harvest SKILL --without-skill" in left
-    assert "without a skill" not in taken
 
 
 def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home: Path) -> None:
@@ -134,14 +112,11 @@ def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home:
     config = project / "skillopt.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("harvest", "# harvest"), encoding="utf-8")
     ended = skillopt(project, "harvest")
-
     assert (ended.returncode, ended.stdout) == (2, "")
     assert 'line `harvest = ["claude-code", "codex"]`' in ended.stderr
 
 
-def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_written_or_printed(
-    project: Path, home: Path
-) -> None:
+def test_planted_secrets_and_personal_data_are_neither_written_nor_printed(project: Path, home: Path) -> None:
     planted = {**SECRETS, **PERSONAL}
     turns = []
     for number, value in enumerate(planted.values()):
@@ -161,23 +136,19 @@ def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_writt
     outputs.append(skillopt(project, "harvest", "rows", "-n", "200", "--from", str(home)))
     accepted = skillopt(project, "harvest", "rows", "all", "--accept")
     texts = [*written(project), *(part for one in (*outputs, accepted) for part in (one.stdout, one.stderr))]
-
     assert outputs[1].stdout.count("asked 3 times") == len(planted)
     assert '"asked 3 times' in outputs[0].stdout
     assert accepted.returncode == 0, accepted.stderr
     assert {name for name, value in planted.items() for text in texts if value in text} == set()
 
 
-def test_candidates_to_keep_become_tasks_of_the_suite_and_the_others_wait_or_are_dropped(
-    project: Path, home: Path
-) -> None:
+def test_candidates_to_keep_become_tasks_and_others_wait_or_are_dropped(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, AGAINST, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
     decide(project, "clean-", "keep")
     ended = skillopt(project, "harvest", "rows", "--accept")
     tasks = {task.id: task for _, task in load_suite(project / "suites" / "rows.jsonl").splits}
     (name,) = (name for name in tasks if name.startswith("clean-the-vendor-table"))
-
     assert ended.returncode == 0, ended.stderr
     assert [(file.path, file.content) for file in tasks[name].files] == [
         ("data/vendors.csv", b"id,day\n1,20/11/2026\n")
@@ -196,22 +167,6 @@ def decide(project: Path, start: str, decision: str) -> None:
     path.write_text(text.replace("decision: open", f"decision: {decision}"), encoding="utf-8")
 
 
-def test_what_a_task_needs_and_does_not_have_is_said_when_it_is_accepted(project: Path, home: Path) -> None:
-    claude(home, project, Said("Merge the rows of data/vendors.csv and data/gone.csv, please", skill="rows"))
-    config = project / "skillopt.toml"
-    config.write_text(config.read_text(encoding="utf-8").replace("judge =", "# judge ="), encoding="utf-8")
-    assert skillopt(project, "harvest").returncode == 0
-    refused = skillopt(project, "harvest", "rows", "all", "--accept")
-
-    assert refused.returncode == 2
-    assert "none, and 1 task of 1" in refused.stderr
-    assert len(read_candidates(review(project))) == 1
-    config.write_text(config.read_text(encoding="utf-8").replace("# judge =", "judge ="), encoding="utf-8")
-    ended = skillopt(project, "harvest", "rows", "all", "--accept")
-    assert ended.returncode == 0, ended.stderr
-    assert "data/gone.csv; right only if" in ended.stdout
-
-
 def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
@@ -221,29 +176,8 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
     assert skillopt(project, "harvest", "rows", names[0], "--drop").stdout == "1 dropped, 1 wait\n"
     assert skillopt(project, "harvest", "rows", names[1], "--accept").returncode == 0
     ended = skillopt(project, "harvest", "rows", "--json")
-
     assert ended.returncode == 1
     assert json.loads(ended.stdout)["skills"][0]["left_out"][0][1].startswith("nearly the same as")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        *((("rows", "--accept", "--drop"), "found two"), (("--accept",), "expected the name of a skill")),
-        (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
-        (("rows", "--accept"), "expected drafts in"),
-        (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
-        *((("rows", "--from", "nowhere"), "found nothing at nowhere"), (("nothing",), "'nothing'")),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_what_to_do(
-    project: Path, home: Path, arguments: tuple[str, ...], words: str
-) -> None:
-    assert not home.exists()
-    ended = skillopt(project, "harvest", *arguments)
-
-    assert ended.returncode == 2
-    assert words in ended.stderr
 
 
 def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project: Path, home: Path) -> None:
@@ -251,6 +185,5 @@ def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project:
     claude(home, project, *steering, gitBranch="--output=/tmp/x", timestamp="--all")
     codex(home, codex_log(project, steering, git={"commit_hash": "--output=x", "branch": "a\nb"}), "one")
     ended = skillopt(project, "harvest", "rows")
-
     assert ended.returncode == 0, ended.stderr
     assert "root:" not in waiting_text(project)

@@ -58,7 +58,6 @@ def test_a_model_that_does_not_answer_is_told_of_once_with_the_limit_and_an_answ
         retry = Retry(60.0, clock, clock.sleep, timer)
         retry.listener = heard.append
         assert [retry.call(lambda: "done", "openai model=m") for _ in range(3)] == ["done"] * 3
-
     assert heard == ["waiting: no answer of openai model=m for 20 s; a call may be silent for 300 s"]
 
 
@@ -112,7 +111,6 @@ def test_what_does_not_pass_is_not_repeated_and_says_nothing_more(failure: Failu
 
 
 def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
-
     class OnceDown(FolderForge):
         failures: ClassVar = [ForgeDownError("down")]
 
@@ -137,22 +135,6 @@ def test_a_refused_call_waits_for_its_turn_while_others_are_answered() -> None:
 
     assert retry.call(call) == "done"
     assert clock.now == 40.0
-
-
-def test_waits_are_told_once_in_a_minute_whatever_their_reason() -> None:
-    clock, said = Clock(), list[str]()
-    retry = Retry(600.0, clock, clock.sleep)
-    retry.listener = said.append
-    left = [provider(FailureKind.NETWORK), *[provider(FailureKind.RATE_LIMIT, 40.0)] * 3]
-
-    def call() -> str:
-        if left:
-            raise left.pop(0)
-        return "done"
-
-    assert retry.call(call) == "done"
-    limited = "waiting: rate_limit: words; trying again in 40 s"
-    assert said == ["waiting: network: words; trying again in 1 s", limited]
 
 
 def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_says_the_same(tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ def test_a_pattern_beside_the_verifier_s_files_is_refused_unless_the_agent_s_cod
 
 def test_code_that_is_run_comes_with_all_but_hidden_files_rewards_and_what_lies_in_folders_of_tests() -> None:
     found = collected("**", anywhere=True)
-
     paths = ["a.py", "src/b.py", "conftest.py", "reward.json", "lib/y.py", ".env"]
     assert [path for path in paths if found.takes(path)] == paths[:3]
 
@@ -53,7 +52,6 @@ def test_only_named_files_and_the_folders_of_patterns_are_looked_into() -> None:
 
     with Workspace.create(files) as workspace:
         found = find_files(workspace.path, chosen.starts, wanted, 9)
-
     assert isinstance(found, list)
     assert set(found) == {"out/", "out/b/", "out/b/c.csv", "total.txt"}
     assert sorted(looked) == ["out/a.csv", "out/b/", "out/b/c.csv", "out/b/d/"]
@@ -67,9 +65,7 @@ def test_only_named_files_and_the_folders_of_patterns_are_looked_into() -> None:
         (["python", "check.py"], "import csv\nopen('../secret.txt'); open('/etc/x.conf'); 'check.py'", ()),
     ],
 )
-def test_a_check_without_a_declaration_gets_the_files_that_it_names(
-    argv: list[str], text: str, names: tuple[str, ...]
-) -> None:
+def test_an_undeclared_check_gets_the_files_that_it_names(argv: list[str], text: str, names: tuple[str, ...]) -> None:
     assert named_files(argv, [File("check.py", text.encode())]) == names
 
 
@@ -86,13 +82,8 @@ def test_a_check_without_a_declaration_gets_the_files_that_it_names(
 )
 def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> None:
     assert executed_names([path], ["run", "check"], [File("check", text.encode())]) == (path,)
-
-
-@pytest.mark.parametrize(
-    "text", ["import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"]
-)
-def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
-    assert executed_names(["total.json"], ["python", "check.py", "total.json"], [File("check.py", text.encode())]) == ()
+    for read in ("import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"):
+        assert executed_names(["total.json"], ["python", "check.py"], [File("check.py", read.encode())]) == ()
 
 
 @pytest.mark.parametrize(
@@ -107,10 +98,5 @@ def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
 def test_a_command_that_unpacks_or_applies_what_the_agent_left_is_named(text: str, command: str) -> None:
     assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == (command,)
     assert unpacking_commands(["sh", "-c", text], []) == (command,)
-
-
-@pytest.mark.parametrize(
-    "text", ["git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"]
-)
-def test_a_check_that_unpacks_nothing_has_no_such_command(text: str) -> None:
-    assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == ()
+    for plain in ("git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"):
+        assert unpacking_commands(["sh", "-c", plain], []) == ()

@@ -55,7 +55,6 @@ class TestTableVerifier(VerifierContract):
 def test_columns_and_with_a_key_rows_keep_their_cells_in_another_order_but_columns_do_not_pass() -> None:
     result = score(b"name,id,amount\nada,1,2.50\nbob,2,3.00\ncyd,3,4.00\n")
     turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
-
     assert result.value == pytest.approx(1 - 2 / 12)
     assert result.feedback.startswith("output.csv: expected columns")
     assert score(turned).value < 1
@@ -73,20 +72,6 @@ def test_missing_and_unexpected_rows_are_named() -> None:
     ]
 
 
-def test_feedback_shows_every_column_before_it_shows_one_twice() -> None:
-    rows = [["a", "b", "c"], *([str(at)] * 3 for at in range(50))]
-    found = [rows[0], *(["x"] * 3 for _ in range(30)), *([str(at), str(at), "y"] for at in range(30, 50))]
-
-    lines = score(written(found), written(rows), max_feedback=4).feedback.splitlines()
-
-    assert [line.split(":")[0] for line in lines] == [
-        'output.csv row 1 column "a"',
-        'output.csv row 1 column "b"',
-        'output.csv row 1 column "c"',
-        'output.csv row 2 column "a"',
-    ]
-
-
 def test_numbers_may_differ_by_the_tolerance_and_text_may_not() -> None:
     assert score(EXPECTED.replace(b"2.50", b"2.5"), absolute_tolerance=0.01).passed
     assert not score(EXPECTED.replace(b"2.50", b"2.6"), absolute_tolerance=0.01).passed
@@ -97,7 +82,6 @@ def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
     made = make_spec("table", File("w.csv", b"day,n,ok,note\n2024-03-05,3,TRUE,\n"), file="o.xlsx", expected="w.csv")
     day = datetime(2024, 3, 5, tzinfo=UTC).replace(tzinfo=None)
     book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
-
     assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
 
 
@@ -132,9 +116,7 @@ SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006
 @pytest.mark.slow
 def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
     made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
-
     result = score_file(made, "o.xlsx", bomb(sheet))
-
     assert not result.passed
     assert 0 < len(result.feedback) < 10_000
 
@@ -168,5 +150,4 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
 def test_a_table_passes_against_itself_however_it_is_quoted(rows: list[list[str]]) -> None:
     quoted = io.StringIO(newline="")
     csv.writer(quoted, quoting=csv.QUOTE_ALL).writerows(rows)
-
     assert score(quoted.getvalue().encode(), written(rows)) == Score(1.0, passed=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import VERIFIERS, last_code_block, load_verifier
+from skillopt.verifiers import VERIFIERS, load_verifier
 from skillopt.verifiers.json_value import Tolerance, compare_values
 from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer
 
@@ -29,10 +29,6 @@ def test_a_file_option_cannot_lead_out_of_the_workspace() -> None:
         load_verifier(VerifierSpec("exact", '{"value": "a", "file": "../secret"}'))
 
 
-def test_the_last_code_block_of_an_answer_counts() -> None:
-    assert last_code_block("First\n```json\n1\n```\nno:\n```\n2\n```\nDone") == "2\n"
-
-
 class TestExactVerifier(VerifierContract):
     kind = "exact"
     right = b"hello\n"
@@ -44,7 +40,6 @@ class TestExactVerifier(VerifierContract):
 
 def test_feedback_names_the_first_line_that_differs() -> None:
     score = score_answer(make_spec("exact", value="a\nb\nc"), "a\nx\nc")
-
     assert 'answer line 2: expected "b"' in score.feedback
 
 
@@ -65,7 +60,6 @@ class TestRegexVerifier(VerifierContract):
 
 def test_a_search_without_end_is_ended_and_scores_0() -> None:
     score = score_answer(make_spec("regex", pattern=r"(a+)+$", time_limit=0.3), "a" * 60 + "b")
-
     assert (score.value, score.passed) == (0.0, False)
     assert '"(a+)+$" took more than 0.3' in score.feedback
 
@@ -73,15 +67,9 @@ def test_a_search_without_end_is_ended_and_scores_0() -> None:
 @pytest.mark.parametrize("length", [10, 2_000])
 def test_a_search_finds_the_same_in_this_process_and_in_its_own(length: int) -> None:
     text = "\r\n" + "x" * length + "É1\r\n"
-
     assert score_answer(make_spec("regex", pattern=r"x+é\d\r$", ignore_case=True, multiline=True), text).passed
     assert not score_answer(make_spec("regex", pattern=r"x+é\d\r$", multiline=True), text).passed
     assert score_answer(make_spec("regex", pattern=r"^\r.+1", dotall=True), text).passed
-
-
-def test_a_broken_pattern_is_refused() -> None:
-    with pytest.raises(SuiteError, match="expected a regular expression"):
-        load_verifier(make_spec("regex", pattern="(a"))
 
 
 class TestNumericVerifier(VerifierContract):
@@ -134,7 +122,6 @@ class TestJsonVerifier(VerifierContract):
 @given(values, values)
 def test_the_score_is_a_share_and_full_only_without_differences(left: Json, right: Json) -> None:
     total, wrong, lines = compare_values(left, right, Tolerance(), 3)
-
     assert 0 <= wrong <= total
     assert bool(wrong) is bool(lines)
     assert len(lines) <= 3
@@ -144,7 +131,6 @@ def test_the_score_is_a_share_and_full_only_without_differences(left: Json, righ
 def test_feedback_names_each_difference_by_its_path() -> None:
     spec = make_spec("json", value={"a": [1, {"b c": "x"}], "gone": {"k": 1}})
     score = score_answer(spec, 'Here:\n```json\n{"a": [2, {"b c": "y"}, 3], "more": null}\n```')
-
     assert score.feedback.splitlines() == [
         *("answer $.a[0]: expected 1, found 2", 'answer $.a[1]["b c"]: expected "x", found "y"'),
         *("answer $.a[2]: unexpected 3", "answer $.gone: missing, expected an object with 1 keys"),
