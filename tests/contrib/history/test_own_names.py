@@ -29,4 +29,5 @@ def test_words_that_only_begin_like_a_name_stay(said: str) -> None:
 
 def test_names_that_everybody_has_are_no_names() -> None:
     said = "the root user runs the tests on localhost as admin in /"
+
     assert OwnNames("user", "root@localhost", ("root", "admin"), "/", "localhost").mask(said) == said
