@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from skillopt.errors import ReplyError
 from skillopt.prompts.failure_groups import group_failures
 from skillopt.prompts.proposed_edits import read_reflection
-from skillopt.prompts.stages import Aim, Told, ask_about_failures, read_meta_update, read_ranking, read_slow_update
+from skillopt.prompts.stages import (
+    Aim,
+    Told,
+    ask_about_failures,
+    ask_repair,
+    read_meta_update,
+    read_ranking,
+    read_slow_update,
+)
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.document import SkillDocument, estimate_tokens
