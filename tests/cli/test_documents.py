@@ -1,20 +1,10 @@
 """References, scripts and free documents: trained, committed and gated file by file, and refused before spending."""
 
 import os
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from skillopt.contrib.triggers.description import is_described
-from skillopt.errors import VersionConflictError
-from skillopt.loop.edit_checks import check_edits
-from skillopt.safety.lint import find_marks
-from skillopt.sandbox.processes import shell_problem
-from skillopt.skills.edits import Edit, Op
-from skillopt.skills.folder import read_skill
-from skillopt.versions.bundles import check_commits
-from skillopt.versions.repository import Repository
 from tests.fakes.projects import FAST, as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -101,38 +91,3 @@ def test_a_chat_and_a_document_without_its_file_are_refused(project: Path) -> No
     assert "AGENTS.md: expected to read" in skillopt(project, "optimize", "agents").stderr
     (project / "AGENTS.md").symlink_to("README.md")
     assert "found a link; list" in skillopt(project, "optimize", "agents").stderr
-    config = project / "skillopt.toml"
-    config.write_text(config.read_text().replace('["AGENTS.md"]', '["../AGENTS.md"]'))
-    assert "agents: expected paths = [...]" in skillopt(project, "status").stderr
-
-
-def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(project: Path) -> None:
-    main, repository = git(project, "rev-parse", "main"), Repository(project)
-    for path, trained, allowed in (
-        (f"{FOLDER}/references/new.md", f"{FOLDER}//references/", True),
-        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references/", False),
-        ("AGENTS.md", ".//AGENTS.md", True),
-        ("README.md", ".//AGENTS.md", False),
-        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references///scripts/", True),
-    ):
-        git(project, "switch", "-qC", "skillopt/x", "main")
-        (project / path).write_text("Changed.\n")
-        git(project, "add", "-A")
-        git(project, "commit", "-qm", "Changed")
-        with nullcontext() if allowed else pytest.raises(VersionConflictError, match=path):
-            check_commits(repository, "skillopt/x", git(project, "rev-parse", "HEAD"), trained, [main])
-    tip = git(project, "rev-parse", "HEAD")
-    with pytest.raises(VersionConflictError, match=r"run\.sh"):  # a branch of descriptions brings the description only
-        check_commits(repository, "skillopt-trigger/x", tip, f"{FOLDER}//scripts/", [main], is_described)
-
-
-def test_an_edit_that_a_shell_cannot_read_is_refused_and_every_change_of_a_script_is_marked(project: Path) -> None:
-    document = read_skill(project / FOLDER, trained=("references/", "scripts/")).document
-    edits = [Edit(f"e{at}", Op.REPLACE, "echo hi", content=text) for at, text in enumerate(("if true", "echo ho"))]
-    sound, refused = check_edits(document, edits, (), (), shell_problem)
-    assert [reason.partition(",")[0] for _, reason in refused] == ["scripts/run.sh: expected a script that sh can read"]
-    after = document.with_files({**{one.path: one.text for one in document.parts}, "scripts/run.sh": "echo ho\n"})
-    assert [change.edit.id for change in sound] == ["e1"]
-    assert [str(one) for one in find_marks(document.text, after.text)] == [
-        "scripts/run.sh is a script that changes; read it whole"
-    ]

@@ -58,15 +58,6 @@ def test_a_cap_that_ends_it_is_the_reason_for_what_was_not_measured_and_no_resul
     assert len(effects) == 1
 
 
-def test_dollars_are_asked_for_before_anything_is_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-    ended = skillopt(project, *ALL, "--harness", "chat/anthropic/claude-sonnet-5")
-    assert ended.returncode == 2
-    assert "96 rollouts" in ended.stderr
-    assert "--yes" in ended.stderr
-    assert not (project / ".skillopt" / "ledger.db").exists()
-
-
 @pytest.mark.parametrize("words", [("evaluate", "--all"), (*ALL, "--of", "main"), (*ALL, "rows")])
 def test_it_is_about_all_skills_against_none(project: Path, words: tuple[str, ...]) -> None:
     assert skillopt(project, *words).returncode == 2

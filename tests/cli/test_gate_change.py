@@ -39,20 +39,6 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
 
 
-def test_a_rule_that_is_removed_needs_a_person_and_a_new_span_of_code_is_listed_only(project: Path) -> None:
-    commit(project, (GOOD + "- Look up `codes.json`.\n").replace("- Write e-mail addresses in lower case.\n", ""))
-
-    change = gate(project, "main", "HEAD")[1]["changes"][0]
-
-    kinds = [(one["kind"], one["text"], one["waits"]) for one in change["difference"]]
-    assert kinds[-1] == ("file", "codes.json", False)
-    removed = [text for kind, text, waits in kinds if kind == "removed line" and waits]
-    assert [one["message"] for one in change["findings"] if one["person"]] == [
-        f"the rule {text!r} is removed" for text in removed
-    ]
-    assert len(removed) == 1
-
-
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
     (project / "README").write_text("Other things.\n")
     git(project, "add", ".")
@@ -86,17 +72,14 @@ def test_the_work_tree_is_gated_before_it_is_committed(project: Path) -> None:
     assert git(project, "status", "--porcelain").splitlines() == ["M skills/rows/SKILL.md", "?? notes/"]
 
 
-@pytest.mark.parametrize("where", ["HEAD", "worktree"])
-def test_a_renamed_folder_is_the_same_skill(project: Path, where: str) -> None:
+def test_a_renamed_folder_is_the_same_skill(project: Path) -> None:
     git(project, "mv", "skills/rows", "skills/lines")
     write(project, GOOD.replace("name: rows", "name: lines"), "lines")
     config = (project / "skillopt.toml").read_text()
     (project / "skillopt.toml").write_text(
         config.replace("skills.rows", "skills.lines").replace("skills/rows", "skills/lines")
     )
-    if where == "HEAD":
-        git(project, "commit", "--quiet", "-am", "Rename")
-    _, report = gate(project, "main", where)  # at confidence .8 one in ten is refused by chance
+    _, report = gate(project, "main", "worktree")  # at confidence .8 one in ten is refused by chance
     (change,) = report["changes"]
     assert (change["kind"], change["before_path"], change["path"]) == ("renamed", "skills/rows", "skills/lines")
     assert change["judged"]["verdict"]["ties"] >= 4
@@ -141,23 +124,17 @@ def test_a_change_cannot_allow_itself_what_is_always_refused_but_who_runs_the_co
     assert code == 0
 
 
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ('sandbox = "none"', "sandbox"),
-        ('harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]', "harness, [agents.tiny]"),
-    ],
-)
-def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path, lines: str, told: str) -> None:
-    config = (project / "skillopt.toml").read_text()
-    kept = "\n".join(line for line in config.splitlines() if not (line.startswith("harness") and "harness" in lines))
-    (project / "skillopt.toml").write_text(f"{lines}\n{kept}\n")
+def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path) -> None:
+    config = project / "skillopt.toml"
+    own = 'harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]'
+    config.write_text(config.read_text().replace('harness = "demo"', f'sandbox = "none"\n{own}'))
     commit(project, GOOD + "- Keep dates.\n")
     code, report = gate(project)
     (change,) = report["changes"]
     assert (code, change["rollouts"]) == (1, 0)
     (found,) = [finding for finding in change["findings"] if finding["rule"] == "agent changed"]
-    assert (found["weight"], f"the agent changed ({told})" in found["message"]) == ("refuse", True)
+    assert found["weight"] == "refuse"
+    assert all(name in found["message"] for name in ("harness", "sandbox", "[agents.tiny]"))
 
 
 def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
@@ -167,15 +144,6 @@ def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
     code, report = gate(project)
     assert (code, report["changes"][0]["standing"]) == (0, "untestable")
     assert gate(project, "main", "HEAD", "--strict")[0] == 1
-
-
-def test_a_suite_that_is_kept_out_of_the_repository_is_taken_from_where_it_lies(project: Path) -> None:
-    git(project, "rm", "--quiet", "--cached", "suites/rows.jsonl")
-    commit_only = GOOD + "- Be careful.\n"
-    write(project, commit_only)
-    git(project, "commit", "--quiet", "-am", "Keep the tasks private")
-    code, report = gate(project)
-    assert (code, report["changes"][0]["standing"]) == (0, "cannot tell")
 
 
 def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project: Path) -> None:

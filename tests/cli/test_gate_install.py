@@ -26,11 +26,7 @@ def test_what_a_foreign_skill_and_its_scripts_can_do_is_listed_without_suite_mod
 
     ended = skillopt(tmp_path, "gate", "--install", "tidy")
 
-    assert ended.returncode == 0, ended.stderr
-    lines = ended.stdout.splitlines()
-    assert "gate: 1 skill read: 1 passed; 1" in lines[0]
-    assert "tidy: passed" in lines
-    assert "- new path to secrets or settings: ~/.netrc" in lines
+    assert (ended.returncode, "1 passed; 1" in ended.stdout.splitlines()[0]) == (0, True), ended.stderr
     (change,) = json.loads(skillopt(tmp_path, "gate", "--install", "tidy", "--json").stdout)["changes"]
     assert change["files"] == ["SKILL.md", "scripts/send.sh"]
     assert [one["text"].split()[0] for one in change["difference"] if one["kind"] == "program"] == ["scp"]

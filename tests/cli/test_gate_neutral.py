@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.changes import GOOD, commit, gate, make_change
+from tests.fakes.changes import commit, gate, make_change
 from tests.fakes.projects import SKILL, git
 
 pytestmark = pytest.mark.process
-
-CAREFUL = GOOD + "- Be careful.\n"
 
 
 @pytest.fixture
@@ -29,14 +27,6 @@ def write_suite(project: Path, tasks: list[dict[str, Any]]) -> None:
 
 def rules(change: Any) -> dict[str, str]:  # noqa: ANN401 - as JSON gives it
     return {finding["rule"]: finding["weight"] for finding in change["findings"]}
-
-
-def on_main(project: Path, tasks: list[dict[str, Any]]) -> None:
-    """Return the default branch another suite, and begin the change anew from there."""
-    git(project, "checkout", "--quiet", "main")
-    write_suite(project, tasks)
-    git(project, "commit", "--quiet", "-am", "Other tasks")
-    git(project, "checkout", "--quiet", "-B", "change")
 
 
 def only_untestable(project: Path, rule: str, *arguments: str) -> Any:  # noqa: ANN401 - as JSON gives it
@@ -66,22 +56,6 @@ def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(pr
     assert (code, rules(report["changes"][0])["credential"]) == (1, "refuse")
 
 
-def test_a_change_of_the_description_alone_names_the_command_that_measures_it(project: Path) -> None:
-    commit(project, GOOD.replace("Cleans small vendor tables.", "Cleans all tables of vendors."))
-    change = only_untestable(project, "description only")
-    assert change["reason"].endswith("Measure the description on requests with `skillopt trigger rows`")
-
-
-def test_without_a_judge_the_text_is_read_and_nothing_is_run(project: Path) -> None:
-    tasks = read_suite(project)
-    tasks[8]["verifier"] = {"kind": "rubric", "criteria": ["It is polite."]}
-    on_main(project, tasks)
-    commit(project, CAREFUL + "- See https://example.com/x.\n")
-    change = only_untestable(project, "no access")
-    assert "model to judge them" in change["reason"]
-    assert rules(change)["url"] == "warn"
-
-
 def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_base_says(project: Path) -> None:
     tasks = read_suite(project)
     for task in tasks:  # what the weak skill leaves as it is becomes the answer that is expected
@@ -100,14 +74,3 @@ def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_
     assert marked["message"].startswith("the base's suite says")
     assert change["rollouts"] >= 32
     assert gate(project, "main", "HEAD", "--strict")[0] == 1
-
-
-def test_suites_that_agree_are_both_shown_and_need_nobody(project: Path) -> None:
-    write_suite(project, [task for task in read_suite(project) if task["id"] != "val7"])
-    commit(project, CAREFUL)
-    code, report = gate(project)
-    (change,) = report["changes"]
-    assert (code, change["standing"], change["tasks"]) == (0, "cannot tell", 7)
-    beside = change["base_measurement"]
-    assert (beside["standing"], beside["tasks"]) == ("cannot tell", 8)
-    assert not any(finding["person"] for finding in change["findings"])

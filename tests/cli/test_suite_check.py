@@ -86,27 +86,6 @@ def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: P
     assert [line for line in ended.stdout.splitlines() if line.startswith("  t4: tar: ")]
 
 
-def test_it_says_what_answers_from_memory_would_pass(tmp_path: Path) -> None:
-    project, suite = make_project(tmp_path, tasks=8), tmp_path / "capitals.jsonl"
-    capitals = {"Austria": "Wien", "Peru": "Lima", "Chile": "Santiago", "Cuba": "Havana"}
-    tasks = [
-        {"id": f"{land}{at}", "prompt": f"{ask} {land}", "verifier": {"kind": "exact", "value": town}, "split": split}
-        for at, (ask, split) in enumerate((("Which capital has", "train"), ("Name the main town of", "val")))
-        for land, town in capitals.items()
-    ]
-    suite.write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
-    ended = skillopt(project, "suite", "check", "rows", "--suite", str(suite))
-    assert "would pass 4 of 4 tasks" in ended.stdout
-
-
-def test_what_an_evaluation_recorded_says_how_each_task_goes(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    assert skillopt(project, "evaluate", "rows", "--repeats", "3").returncode == 0
-    found = json.loads(skillopt(project, "suite", "check", "--json").stdout)
-    assert [one["runs"] for one in found["tasks"]].count(3) == 8
-    assert {one["standing"] for one in found["tasks"] if one["runs"]} == {"fails so far"}
-
-
 def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     project = judged_project(tmp_path)
