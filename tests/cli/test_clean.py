@@ -1,6 +1,5 @@
 """`skillopt clean`: what is left behind is listed, and only what is named is removed."""
 
-import io
 import json
 import sqlite3
 from contextlib import closing
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands import clean as command
 from skillopt.contrib.harbor.venvs import provide_packages
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
 from skillopt.skills.document import Skill, SkillDocument
@@ -97,15 +95,6 @@ def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
     assert ended.returncode == 2
     assert "process is training 'rows'" in ended.stderr
     assert (folder / ".skillopt" / "ledger.db").exists()
-
-
-@pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True)])
-def test_on_a_terminal_it_asks(answer: str, left: bool, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 - an outcome
-    folder, _ = trained
-    monkeypatch.setattr(command, "can_ask", lambda: True)
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
-    assert skillopt(folder, "clean", "--runs").returncode == 0
-    assert (folder / ".skillopt" / "ledger.db").exists() == left
 
 
 def test_a_state_folder_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> None:

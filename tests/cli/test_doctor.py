@@ -123,3 +123,13 @@ def test_what_cannot_run_fails_in_a_row_of_its_own(tmp_path: Path, line: str, ro
     found = {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
     assert ended.returncode == 2
     assert words in found[row]["found"]
+
+
+def test_whether_pull_requests_could_be_opened_is_said(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    with (project / "skillopt.toml").open("a") as config:
+        config.write('\n[nightly]\nforge = "github"\n')
+    github = {"GITHUB_TOKEN": "ghp_" + "d4" * 18, "GITHUB_REPOSITORY": "acme/skills"}
+    assert not checks(project, **github)["forge"]["ok"]
+    git(project, "remote", "add", "origin", "https://github.com/acme/skills.git")
+    assert [checks(project, **given)["forge"]["ok"] for given in (github, {})] == [True, False]

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.loop.edit_checks import check_edits
+from skillopt.sandbox.processes import shell_problem
+from skillopt.skills.edits import Edit, Op
+from skillopt.skills.folder import read_skill
 from tests.fakes.projects import FAST, as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -91,3 +95,10 @@ def test_a_chat_and_a_document_without_its_file_are_refused(project: Path) -> No
     assert "AGENTS.md: expected to read" in skillopt(project, "optimize", "agents").stderr
     (project / "AGENTS.md").symlink_to("README.md")
     assert "found a link; list" in skillopt(project, "optimize", "agents").stderr
+
+
+def test_an_edit_that_a_shell_cannot_read_is_refused(project: Path) -> None:
+    document = read_skill(project / FOLDER, trained=("references/", "scripts/")).document
+    edits = [Edit(f"e{at}", Op.REPLACE, "echo hi", content=text) for at, text in enumerate(("if true", "echo ho"))]
+    sound, refused = check_edits(document, edits, (), (), shell_problem)
+    assert ([change.edit.id for change in sound], len(refused)) == (["e1"], 1)

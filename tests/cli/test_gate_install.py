@@ -44,13 +44,3 @@ def test_what_hides_refuses_it_and_strict_refuses_for_an_address(tmp_path: Path)
     assert "a/tidy/SKILL.md:5: needs a person" in refused.stdout
     assert skillopt(tmp_path, "gate", "--install", "b").returncode == 0
     assert skillopt(tmp_path, "gate", "--install", "b", "--strict").returncode == 1
-
-
-def test_a_lone_file_needs_no_frontmatter_and_is_named_itself(tmp_path: Path) -> None:
-    (tmp_path / "AGENTS.md").write_text("Run `make deploy`. \u202eok\n", encoding="utf-8")
-
-    ended = skillopt(tmp_path, "gate", "--install", "AGENTS.md")
-
-    assert ended.returncode == 1
-    assert "- new program: make deploy" in ended.stdout.splitlines()
-    assert "AGENTS.md:1: needs a person" in ended.stdout

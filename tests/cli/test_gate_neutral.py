@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.changes import commit, gate, make_change
+from tests.fakes.changes import GOOD, commit, gate, make_change
 from tests.fakes.projects import SKILL, git
 
 pytestmark = pytest.mark.process
@@ -54,6 +54,17 @@ def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(pr
     git(project, "commit", "--quiet", "-am", "Say too much")
     code, report = gate(project)
     assert (code, rules(report["changes"][0])["credential"]) == (1, "refuse")
+
+
+def test_without_a_judge_the_text_is_read_and_nothing_is_run(project: Path) -> None:
+    git(project, "checkout", "--quiet", "main")
+    tasks = read_suite(project)
+    tasks[8]["verifier"] = {"kind": "rubric", "criteria": ["It is polite."]}
+    write_suite(project, tasks)
+    git(project, "commit", "--quiet", "-am", "Other tasks")
+    git(project, "checkout", "--quiet", "-B", "change")
+    commit(project, GOOD + "- See https://example.com/x.\n")
+    assert rules(only_untestable(project, "no access"))["url"] == "warn"
 
 
 def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_base_says(project: Path) -> None:

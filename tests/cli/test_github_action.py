@@ -121,9 +121,6 @@ def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     assert len(json.loads(offer.outputs["pull-requests"])) == 1
     assert "## Skill training: 1 improved" in offer.summary
     assert nights.tip()
-    step("check")
-    again = step("train", "--set\nseed=1")
-    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
 
 
 def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
@@ -209,6 +206,9 @@ def test_a_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: Fak
 
 def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
+    remark = "skillopt/rows has diverged: 1a2b here; run `git fetch origin skillopt/rows` and see www.example.com"
+    told = render_night(Nightly((SkillNight("rows", Training.FAILED, reason=remark),), 0))
+    assert "```sh\ngit fetch origin skillopt/rows\n```" in told
     failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=PullRequestUpdate(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
     told = render_night(Nightly((failed, *waiting), 7, None, None))
@@ -252,20 +252,6 @@ def test_the_source_beside_the_action_is_installed_and_what_is_checked_out_stand
     assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
     assert beside[-3:-1] == ["--no-deps", "--no-build-isolation"]
     assert Path(beside[-1]).resolve() == ROOT
-
-
-@pytest.mark.parametrize("path", [ACTION, *WORKFLOWS], ids=lambda path: path.stem)
-def test_no_expression_stands_in_a_script_and_all_actions_are_pinned(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    loaded = read_yaml(path)
-    jobs = [loaded["runs"]] if "runs" in loaded else list(loaded["jobs"].values())
-    steps = [step for job in jobs for step in [job, *job.get("steps", [])]]
-    assert not [step for step in steps if "${{" in str(step.get("run", ""))]
-    for line in re.findall(r"^\s*(?:- )?uses: (.+)$", text, re.MULTILINE):
-        assert re.match(r"\$/|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
-    assert "pull_request_target" not in re.sub(r"#.*", "", text)
-    if "jobs" in loaded:
-        assert "write" not in str(loaded["permissions"])
 
 
 def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> None:

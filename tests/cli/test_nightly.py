@@ -213,6 +213,12 @@ class TestWithoutAForge:
         assert nights.tip() == git(nights.folder, "rev-parse", BRANCH)
         assert nights.run()["rows"]["offer"]["action"] == ""
 
+    def test_without_tables_the_skills_with_tasks_have_their_turn(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        (nights.folder / "skillopt.toml").unlink()
+        ended = skillopt(nights.folder, "nightly", "--json", "--max-rollouts", "1")
+        assert [row["skill"] for row in json.loads(ended.stdout)["skills"]] == ["rows"]
+
     def test_a_remote_of_another_name_is_a_mistake_told_before_anything_is_spent(self, tmp_path: Path) -> None:
         nights = make_nights(tmp_path)
         git(nights.folder, "remote", "rename", "origin", "upstream")

@@ -1,9 +1,6 @@
 """Proposals: each fold is shown alone, what repeats tasks or a refusal is refused, counted and told."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,18 +9,14 @@ from mcp import Client
 
 from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import EditRefused, decode_event
 from skillopt.project import Project, Selection
 from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.runs.proposal import EditsProposal, ProposalResult, check, propose
-from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, note_shown, read_shown
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
-from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
 from tests.fakes.mcp_clients import say
-from tests.fakes.projects import FAST, git, make_project, make_unsplit_project, skillopt
-from tools.fake_providers.loopback import Answer, Body
+from tests.fakes.projects import git, make_project, make_unsplit_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
 
@@ -173,42 +166,3 @@ async def test_through_mcp_the_evidence_tells_the_refusal_and_the_same_text_is_r
     assert told.endswith(f"Tester refused it: {WHY}")
     assert "1 of 1 edits cannot" in refused
     assert f"Tester refused '- {EMAIL}': {WHY}" in refused
-
-
-@dataclass
-class Asked:
-    """An optimizer model on loopback that proposes the refused text, and what it was asked."""
-
-    address: str = ""
-    prompts: list[str] = field(default_factory=list)
-
-    def __call__(self, body: Body) -> Answer:
-        self.prompts.append("\n".join(str(turn["content"]) for turn in body["messages"]))
-        reflects = "Task: reflect on failures" in self.prompts[-1]
-        return completion(body, json.dumps({"edits": [EDIT]})) if reflects else answer_prompt(body)
-
-
-@pytest.fixture
-def asked() -> Iterator[Asked]:
-    model = Asked()
-    with fake_chat(model) as server:
-        model.address = f"{server.url}/v1"
-        yield model
-
-
-def refusals_of_training(folder: Path) -> set[str]:
-    """Return why the newest training tried edits no more that had been proposed."""
-    with closing(Ledger.open(folder, read_only=True)) as ledger:
-        events = [decode_event(row.kind, row.payload) for row in ledger.events(ledger.runs("rows")[0].id)]
-    return {event.reason for event in events if isinstance(event, EditRefused)}
-
-
-def test_training_tells_the_optimizer_model_who_refused_what_and_why_and_does_not_try_it(
-    folder: Path, asked: Asked
-) -> None:
-    model = ("--model", "openai-compatible/optimizer", "--max-rollouts", "60")
-    ended = skillopt(folder, "optimize", "rows", *FAST, *model, SKILLOPT_BASE_URL=asked.address)
-    assert ended.returncode in {0, 1}, ended.stderr
-    told = next(prompt for prompt in asked.prompts if "### Refused by people" in prompt)
-    assert f"'- {EMAIL}': Tester refused" in told
-    assert refusals_of_training(folder) == {f"Tester refused '- {EMAIL}': {WHY}"}

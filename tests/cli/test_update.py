@@ -86,6 +86,11 @@ def test_text_that_people_protected_is_not_changed_by_a_new_upstream(folder: Pat
     assert "'keep'" in ended.stderr
 
 
+def test_a_new_upstream_in_the_work_tree_is_told(learned: Path) -> None:
+    (learned / "skills" / "rows" / "SKILL.md").write_text(NEW, encoding="utf-8")
+    assert "update rows --onto skills/rows" in skillopt(learned, "status").stdout
+
+
 def test_a_text_that_does_harm_is_refused_and_stays_a_draft(learned: Path) -> None:
     onto = upstream(learned, SKILL.replace("# Rows\n", f"# Rows\n\n{HARMFUL}\n"))
     found = updated(learned, onto, expect=1)

@@ -112,12 +112,12 @@ def test_a_draft_of_a_text_that_is_not_the_newest_any_more_is_refused(folder: Pa
     assert len(Repository.find(folder).versions("rows")) == 1
 
 
-def test_what_people_committed_on_the_draft_was_never_measured(folder: Path) -> None:
+def test_a_draft_is_taken_on_top_of_a_text_that_git_lacked(folder: Path) -> None:
+    document = folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + "- By hand.\n")
     run_events(folder, graded(EMAIL))
-    git(folder, "switch", "--quiet", "skillopt-draft/rows")
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Mine")
-    git(folder, "switch", "--quiet", "main")
-    assert "that was never measured" in skillopt(folder, "take", "rows").stderr
+    skillopt(folder, "take", "rows")
+    assert len(git(folder, "log", "--format=%s", "main..skillopt/rows").splitlines()) == 2
 
 
 def test_every_command_that_takes_a_version_takes_the_draft(folder: Path) -> None:
@@ -214,6 +214,13 @@ class TestDrafts:
         assert "Sort." not in draft
         assert text(folder, "skillopt/rows") == text(folder, "main")
         assert skillopt(folder, "take", "rows").returncode == 0
+        assert "Trim." in text(folder, "skillopt/rows")
+
+    def test_a_declined_draft_can_be_brought_back(self, folder: Path) -> None:
+        run_events(folder, changed("Trim."), graded("Trim."))
+        declined = as_json(folder, "decline", "rows", "draft")["declined"]
+        assert git(folder, "branch", "--list", "skillopt-draft/rows") == ""
+        as_json(folder, "decline", "--undo", "rows", declined[0])
         assert "Trim." in text(folder, "skillopt/rows")
 
 
