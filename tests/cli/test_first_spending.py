@@ -20,6 +20,7 @@ from skillopt.runs.jobs import start_evaluation
 from skillopt.runs.plan import make_plan
 from skillopt.storage.jobs import wait_for_job
 from skillopt.storage.ledger import Ledger
+from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
@@ -199,3 +200,18 @@ def test_where_all_verifiers_are_broken_a_run_ends_with_3_and_quotes_them(tmp_pa
     assert "127" in ended.stderr
     status = json.loads(skillopt(project, "status", "--json").stdout)
     assert "127" in json.dumps(status)
+
+
+def test_an_estimate_times_one_call_of_a_local_server_and_a_silent_one_leaves_what_is_typical(project: Path) -> None:
+    def estimate(address: str) -> dict[str, object]:
+        chat = ("--harness", "chat/openai-compatible/fake", "--model", "openai-compatible/fake")
+        ended = skillopt(project, "estimate", "rows", *chat, "--set", f"base_url={address}", "--json")
+        assert ended.returncode == 0, ended.stderr
+        return dict(json.loads(ended.stdout))
+
+    with fake_chat() as server:
+        address, timed = f"{server.url}/v1", estimate(f"{server.url}/v1")["timed"]
+        asked = [one for one in server.requests if one.path.endswith("/completions")]
+    assert isinstance(timed, float)
+    assert len(asked) == 1
+    assert estimate(address)["timed"] is None

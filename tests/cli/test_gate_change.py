@@ -41,6 +41,9 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
 
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
     (project / "README").write_text("Other things.\n")
+    fixture = project / "tests" / "fixtures" / "broken" / "SKILL.md"  # material of a test, no skill
+    fixture.parent.mkdir(parents=True)
+    fixture.write_text("No frontmatter.\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Other")
     ended = skillopt(project, "gate", "main")

@@ -99,6 +99,5 @@ def test_merge_and_ranking_show_every_edit() -> None:
 
 def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
     prompt = ask_repair("THE PROMPT", "no", "expected a JSON object")
-    assert prompt.startswith("Task: repair a reply\n")
-    assert "expected a JSON object" in prompt
+    assert "expected a JSON object" in prompt.splitlines()[0]  # whoever answers in files sees the first line in a list
     assert prompt.rstrip().endswith("THE PROMPT")
