@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.changes import GOOD, RULES, commit, gate, make_change, write
-from tests.fakes.projects import SKILL, git, skillopt
+from tests.fakes.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import SKILL, as_json, git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -160,3 +161,110 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     code, report = gate(project, "main", "HEAD", "--release")
     assert (code, report["changes"][0]["standing"]) == (0, "passed")
     assert report["changes"][0]["judged"]["test"] is not None
+
+
+def read_suite(project: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (project / "suites" / "rows.jsonl").read_text().splitlines()]
+
+
+def write_suite(project: Path, tasks: list[dict[str, Any]]) -> None:
+    (project / "suites" / "rows.jsonl").write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
+
+
+def only_untestable(project: Path, rule: str, *arguments: str) -> Any:  # noqa: ANN401 - as JSON gives it
+    """Gate with a verdict that is neutral, and refused when strict, and give the change."""
+    code, report = gate(project, "main", "HEAD", *arguments)
+    (change,) = report["changes"]
+    assert (code, change["standing"], change["rollouts"]) == (0, "untestable", 0)
+    assert change["reason"].startswith("untestable: ")
+    assert rules(change)[rule] == "warn"
+    assert gate(project, "main", "HEAD", "--strict", *arguments)[0] == 1
+    return change
+
+
+def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(project: Path) -> None:
+    references = project / "skills" / "rows" / "references"
+    references.mkdir()
+    (references / "dates.md").write_text("Dates are written as 2024-02-13, see https://example.com/dates.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Say more")
+    change = only_untestable(project, "not exercised")
+    assert "files beside SKILL.md differ" in change["reason"]
+    assert rules(change)["url"] == "warn"
+    assert (change["first_path"], change["first_line"]) == ("skills/rows/references/dates.md", 1)
+    (references / "dates.md").write_text("The key is AKIAIOSFODNN7EXAMPLQ.\n")
+    git(project, "commit", "--quiet", "-am", "Say too much")
+    code, report = gate(project)
+    assert (code, rules(report["changes"][0])["credential"]) == (1, "refuse")
+
+
+def test_without_a_judge_the_text_is_read_and_nothing_is_run(project: Path) -> None:
+    git(project, "checkout", "--quiet", "main")
+    tasks = read_suite(project)
+    tasks[8]["verifier"] = {"kind": "rubric", "criteria": ["It is polite."]}
+    write_suite(project, tasks)
+    git(project, "commit", "--quiet", "-am", "Other tasks")
+    git(project, "checkout", "--quiet", "-B", "change")
+    commit(project, GOOD + "- See https://example.com/x.\n")
+    assert rules(only_untestable(project, "no access"))["url"] == "warn"
+
+
+def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_base_says(project: Path) -> None:
+    tasks = read_suite(project)
+    for task in tasks:  # what the weak skill leaves as it is becomes the answer that is expected
+        given = task["files"][0]["text"].replace(" ", "")
+        task["verifier"]["files"][0]["text"] = given
+    write_suite(project, tasks)
+    commit(project, SKILL)
+    code, report = gate(project)
+    (change,) = report["changes"]
+    assert change["base_measurement"]["standing"] == "refused"
+    assert len(change["base_measurement"]["judged"]["verdict"]["broken"]) >= 5
+    assert change["standing"] != "refused"
+    assert code == 0
+    assert rules(change) == {"removed-rule": "note", "suite changed": "warn", "suites disagree": "warn"}
+    (marked,) = [finding for finding in change["findings"] if finding["rule"] == "suites disagree"]
+    assert marked["message"].startswith("the base's suite says")
+    assert change["rollouts"] >= 32
+    assert gate(project, "main", "HEAD", "--strict")[0] == 1
+
+
+def test_a_shallow_clone_says_what_to_fetch(project: Path, tmp_path: Path) -> None:
+    commit(project, SKILL)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--branch=change", f"file://{project}", str(shallow))
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert ended.returncode == 2
+    assert "git fetch --unshallow" in ended.stderr
+    git(shallow, "fetch", "--quiet", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert "fetch-depth: 0" in ended.stderr
+    assert "--direct" in ended.stderr
+    assert gate(shallow, "origin/main", "HEAD", "--direct")[0] == 1
+    git(shallow, "fetch", "--quiet", "--unshallow")
+    assert gate(shallow, "origin/main")[0] == 1
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Nights:
+    """Return a project with one run: a gate of a change on a branch."""
+    nights = make_nights(tmp_path)
+    git(nights.folder, "checkout", "--quiet", "-b", "change")
+    write(nights.folder, GOOD)
+    git(nights.folder, "commit", "--quiet", "-am", "Change")
+    ended = skillopt(nights.folder, "gate", "main", *QUICK, "--quiet")
+    assert "1 passed" in ended.stdout, ended.stderr
+    git(nights.folder, "checkout", "--quiet", "main")
+    return nights
+
+
+def test_a_gate_has_no_report_leaves_the_skill_due_and_is_not_taken_for_its_training(gated: Nights) -> None:
+    run = as_json(gated.folder, "status")["runs"][0]["run"]
+    ended = skillopt(gated.folder, "report", run)
+    assert (ended.returncode, "no runs yet" in skillopt(gated.folder, "report").stderr) == (2, True)
+    assert f"`skillopt gate {git(gated.folder, 'rev-parse', 'main')}`" in ended.stderr
+    row = gated.run()["rows"]
+    assert (row["cause"], row["training"]) == ("it was never trained", "finished")
+    git(gated.folder, "checkout", "--quiet", "change")
+    assert skillopt(gated.folder, "gate", "main", *QUICK, "--quiet", "--set", "seed=5").returncode == 0
+    assert {as_json(gated.folder, "report", *name)["run"] for name in ((), ("rows",))} == {row["run"]}

@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -68,6 +68,7 @@ def test_of_many_mistakes_the_first_are_told_and_the_rest_counted() -> None:
     assert refused(a=1, b=2, c=3, d=4).endswith("; 2 more are wrong")
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(max_size=8), st.recursive(st.none() | st.text() | st.integers(), st.lists)))
 def test_whatever_is_sent_is_read_or_refused_in_one_line(arguments: dict[str, Any]) -> None:
     told = ""

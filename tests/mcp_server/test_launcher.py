@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from skillopt import __version__
-from tests.fakes.mcp_clients import EVERY_PROTOCOL, failed, install_server, say
+from tests.fakes.mcp_clients import failed, install_server, say
 from tests.fakes.repositories import make_repository
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -63,7 +63,7 @@ async def test_run_from_a_clone_the_lines_to_type_name_that_clone(home: Path) ->
         assert f"install {home}" in (await say(client, "install_skillopt")).replace("'", "")
 
 
-@EVERY_PROTOCOL
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home: Path, mode: str) -> None:
     async with Client(launcher(home), mode=mode) as client:
         (tool,) = (await client.list_tools()).tools

@@ -100,7 +100,7 @@ async def test_an_older_version_is_read_at_its_own_address(project: Path, client
     assert [file["uri"] for file in entry["resources"]] == [f"{place}/SKILL.md", f"{place}/run.sh"]
     (listed,) = (await ask(client, "skills/list"))["skills"]
     assert listed == (await ask(client, "skills/get", uri=MAIN))["skill"]
-    for other in (git(project, "rev-parse", "main"), new[:6], "0" * 40):
+    for other in (git(project, "commit-tree", "-m", "Elsewhere", "main^{tree}"), new[:6], "0" * 40):
         uri = f"skill://_versions/{other}/rows/SKILL.md"
         assert (await refused(client, "skills/get", uri=uri)).code == INVALID_PARAMS
 

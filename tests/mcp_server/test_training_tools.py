@@ -66,8 +66,8 @@ async def test_a_refused_edit_is_told_at_once_with_what_to_mend_and_starts_no_jo
         assert "not there" in told
         assert "No job was started" in await say(client, "job_status")
         most = int(re.findall(r"at most (\d+) edits", await say(client, "get_evidence", name="rows"))[0])
-        told = await failed(client, "propose_edits", name="rows", base=await base_of(client), edits=[GOOD] * (most + 1))
-        assert f"found {most + 1}" in told
+        told = await failed(client, "propose_edits", name="rows", base=await base_of(client), edits=[GOOD] * 3 * most)
+        assert f"found {3 * most}" in told
 
 
 async def test_nothing_of_val_test_or_verifiers_is_in_the_evidence(folder: Path) -> None:
