@@ -5,8 +5,10 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 from skillopt.reports import view
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
+from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
 from skillopt.targets.drivers import HARNESSES, MODELS
 from tests.fakes.drafts import graded, run_events
@@ -45,6 +48,13 @@ def test_the_suites_to_begin_with_are_short_and_can_be_trained(tmp_path: Path, p
     (tmp_path / "my-skill.yaml").write_text(block, encoding="utf-8")
     suite = load_suite(tmp_path / "my-skill.yaml")
     assert what_it_can_show(suite, Settings()).can_show
+
+
+def test_the_questions_to_the_ledger_are_answered_by_its_schema(tmp_path: Path) -> None:
+    create_database(tmp_path / "ledger.db")
+    (question,) = blocks(CHECKOUT / "docs" / "reports.md", "sql")
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        assert database.execute(question).fetchall() == []
 
 
 @pytest.mark.docs
