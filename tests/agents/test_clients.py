@@ -99,7 +99,7 @@ class TestModel(ModelContract):
 
 
 @pytest.mark.parametrize("mode", ["forced", "discovery"])
-def test_an_edited_skill_changes_what_the_agent_does(
+def test_an_edited_skill_changes_what_is_done(
     client: Client, provider: LoopbackServer, workspace: Path, mode: LoadingMode
 ) -> None:
     harness = client.harness(provider, mode)
@@ -120,9 +120,7 @@ def test_a_model_that_passes_the_skill_over_is_told_as_such(client: Client, work
     assert "rows loaded: no (discovery)" in trajectory.messages[1].text
 
 
-def test_commands_of_the_model_see_no_credential(
-    client: Client, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_of_the_model_see_no_key(client: Client, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
     look = "env > seen.txt; echo seen"
 
@@ -145,9 +143,7 @@ def test_a_refusal_is_what_the_target_did(client: Client, workspace: Path) -> No
         assert client.harness(server).run(ask(RULE), str(workspace)).status is Status.REFUSAL
 
 
-def test_too_many_turns_or_tokens_are_a_limit_and_what_was_done_stays(
-    client: Client, provider: LoopbackServer, workspace: Path
-) -> None:
+def test_too_many_turns_or_tokens_are_a_limit(client: Client, provider: LoopbackServer, workspace: Path) -> None:
     trajectory = client.harness(provider, limited=True).run(ask(RULE), str(workspace))
     assert trajectory.status is Status.LIMIT
     assert trajectory.files_changed == ("output.csv",)

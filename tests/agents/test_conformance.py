@@ -169,9 +169,7 @@ def unmet(scenario: str, checks: list[Check]) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [*SPOKEN, "extensions"])
-def test_all_that_applies_passes_in_every_version_and_with_the_extensions(
-    suite: Suite, tmp_path: Path, version: str
-) -> None:
+def test_all_that_applies_passes_in_every_version(suite: Suite, tmp_path: Path, version: str) -> None:
     options = () if version == "extensions" else ("--spec-version", version)
     found, known = results(suite, tmp_path, *options), listed(suite, *options)
     assert options or SIGNS.keys() | PARTS_NOT_APPLICABLE.keys() <= known

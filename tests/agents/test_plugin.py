@@ -128,7 +128,7 @@ def test_after_the_readmes_line_claude_code_is_connected(
 
 
 @pytest.mark.parametrize("line", CODEX_LINES)
-def test_after_the_readmes_line_codex_has_the_server(
+def test_after_its_line_codex_has_the_server(
     codex: Client, agent: Callable[[str], str], place: Path, line: str
 ) -> None:
     typed(place, agent("codex"), line)

@@ -50,9 +50,7 @@ def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> Clie
 
 
 @needs_bwrap
-def test_only_the_workspace_and_the_home_can_be_written(
-    workspace: Path, provider: LoopbackServer, tmp_path: Path
-) -> None:
+def test_only_workspace_and_home_can_be_written(workspace: Path, provider: LoopbackServer, tmp_path: Path) -> None:
     places = ("/etc/x", "/usr/x", "/srv/x", str(Path.cwd() / "x"))
     tries = "; ".join(f"(: >{place}) 2>/dev/null" for place in places)
     ended = boxed(
@@ -78,7 +76,7 @@ def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
 
 
 @needs_bwrap
-def test_the_environment_of_an_agent_takes_effect_inside_only(
+def test_the_environment_of_an_agent_holds_inside_only(
     workspace: Path, provider: LoopbackServer, tmp_path: Path
 ) -> None:
     """Programs of its PATH would else run outside: the timer, and what starts the sandbox."""
@@ -187,9 +185,7 @@ def test_a_home_stays_hidden_whatever_it_is_called_and_the_path_says(
 
 
 @needs_bwrap
-def test_temporary_files_may_lie_deep(
-    tmp_path: Path, provider: LoopbackServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_files_may_be_deep(tmp_path: Path, provider: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = tmp_path / ("d" * 108)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))

@@ -83,10 +83,7 @@ RECONNECTING = {"type": "error", "message": "Reconnecting... 7 (Connection faile
 OF_CLAUDE: dict[str, tuple[Event, str]] = {
     "turns": (limit("error_max_turns", "Reached maximum number of turns (1)"), "limit: turns: Reached"),
     "budget": (limit("error_max_budget_usd", "Reached maximum budget"), "limit: budget: Reached"),
-    "output": (
-        last("API Error: Claude's response exceeded the 128000 output token maximum."),
-        "limit: output tokens:",
-    ),
+    "output": (last("API Error: Claude's response exceeded the 128000 output token maximum."), "limit: output tokens:"),
     "refusal": (last("API Error: safeguards flagged this", stop_reason="refusal"), "refusal: API Error"),
     "400": (last("API Error: 400 bad thing", 400), "bad_request: "),
     "credit": (last("Credit balance is too low", 400), "quota: "),
@@ -96,10 +93,7 @@ OF_CLAUDE: dict[str, tuple[Event, str]] = {
     "usage limit": (last("You've hit your usage limit", 429), "quota: "),
     "refused": (last("API Error: Connection refused (ECONNREFUSED)"), "network: "),
     "slow": (last("Request timed out. If the API is slow"), "timeout: "),
-    "malformed": (
-        last("API Error: API returned an empty or malformed response (HTTP 200), 500 bytes"),
-        "malformed: ",
-    ),
+    "malformed": (last("API Error: API returned an empty or malformed response (HTTP 200), 500 bytes"), "malformed: "),
     "broken stream": (last("API Error: JSON Parse error: Expected ':' before value"), "malformed: "),
     "logged out": (last("Not logged in · Please run /login"), "auth: Not logged in"),
     "load-time shell": ({**GOOD, "num_turns": 0, "result": "denied"}, "bad_request: "),

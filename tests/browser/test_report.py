@@ -50,9 +50,7 @@ def page(request: pytest.FixtureRequest) -> str:
     return render_page(make_view(), make_rollouts("Clean the table."))
 
 
-def test_a_report_asks_nothing_of_a_network_and_has_nothing_to_complain_about(
-    tab: Page, page: str, tmp_path: Path
-) -> None:
+def test_a_report_asks_no_network_and_complains_of_nothing(tab: Page, page: str, tmp_path: Path) -> None:
     address = write(tmp_path, page)
     tab.open(address)
     open_all(tab)

@@ -69,9 +69,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.process
 @pytest.mark.parametrize("command", [*COMMANDS, *MORE])
-def test_no_command_prints_what_a_project_holds_so_that_it_steers_a_terminal(
-    command: str, hostile: Path, tmp_path: Path
-) -> None:
+def test_no_command_prints_what_would_steer_a_terminal(command: str, hostile: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(hostile, tmp_path / "project", symlinks=True)
 
     ended = skillopt(folder, *command.split(), *ARGUMENTS.get(command, ()))
@@ -100,9 +98,7 @@ def test_each_command_has_its_options_and_its_text_in_the_file_of_its_name() -> 
             assert command.help
 
 
-def test_help_lists_every_command_once_under_a_heading_and_begins_with_where_to_start(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_help_lists_every_command_once_under_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         app(["--help"])
     text = capsys.readouterr().out

@@ -75,9 +75,7 @@ def test_the_gate_measures_a_free_document_and_asks_for_a_person_where_a_script_
         (f"{FOLDER}/references/a.md", None, "references/a.md is left out: the symbolic link leads out of"),
     ],
 )
-def test_what_cannot_be_trained_is_refused_before_anything_is_spent(
-    project: Path, path: str, content: bytes | None, said: str
-) -> None:
+def test_what_cannot_be_trained_is_refused_at_once(project: Path, path: str, content: bytes | None, said: str) -> None:
     place = project / path
     if content is None:
         place.symlink_to(os.devnull)

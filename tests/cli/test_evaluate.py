@@ -34,9 +34,7 @@ def trained(folder: Path, *arguments: str) -> dict[str, Any]:
     return as_json(folder, *TRAIN, *arguments)
 
 
-def test_the_first_harness_is_trained_on_and_a_text_that_is_no_worse_with_the_other_becomes_the_same_version(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_text_that_is_no_worse_with_a_further_harness_becomes_the_same_version(folder: Path, tmp_path: Path) -> None:
     alone = trained(make_project(tmp_path / "alone"), *BOTH[:2])
     both = trained(folder, *BOTH)
     assert (len(both["versions"]), both["headline"]) == (len(alone["versions"]), alone["headline"])
@@ -57,7 +55,7 @@ def test_a_text_that_is_worse_with_a_further_harness_stays_a_draft_that_needs_a_
 
 
 @pytest.mark.process
-def test_a_run_that_was_interrupted_while_the_further_harness_measured_has_a_draft_and_goes_on(
+def test_a_run_interrupted_in_a_further_harness_has_a_draft_and_goes_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = RecordedRunner.rollouts
@@ -126,9 +124,7 @@ def test_every_skill_has_an_effect_and_a_reason_and_a_second_look_costs_nothing(
     assert found(project, "--max-rollouts", "1") == rows
 
 
-def test_a_cap_that_ends_it_is_the_reason_for_what_was_not_measured_and_no_result_where_nothing_was(
-    project: Path,
-) -> None:
+def test_a_cap_that_ends_it_leaves_what_was_measured(project: Path) -> None:
     assert skillopt(project, *ALL, "--max-rollouts", "1").returncode == 3
     effects = {name: row for name, row in found(project, "--max-rollouts", "60").items() if row["passed"]}
     assert len(effects) == 1

@@ -55,9 +55,7 @@ def test_without_a_terminal_a_paid_run_without_a_cap_is_refused_with_the_option_
     assert not (project / ".skillopt" / "ledger.db").exists()
 
 
-def test_with_a_cap_it_says_what_it_is_likely_to_take_and_begins_and_says_it_once(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_a_cap_it_says_once_what_it_is_likely_to_take(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     capped = ("optimize", "rows", *PAID, *QUICK, "--max-rollouts", "40")
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
@@ -125,9 +123,7 @@ def test_a_terminal_is_asked_before_the_first_money_is_spent(project: Path, answ
 
 
 @pytest.mark.parametrize("command", [("write-tasks", "rows", *PAID), ("nightly", "--set", "remote=", *SET)])
-def test_a_terminal_is_asked_before_other_commands_spend_the_first_money(
-    project: Path, command: tuple[str, ...]
-) -> None:
+def test_a_terminal_is_asked_before_other_commands_spend_money(project: Path, command: tuple[str, ...]) -> None:
     ended, seen = at_a_terminal(project, "n", *command)
     assert ended == 130, seen
     assert b"this is paid for: " in seen

@@ -194,9 +194,7 @@ def project(begun: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.command[:40]}: {mistake.cause[:40]}")
-def test_a_mistake_is_told_by_its_cause_first_and_with_the_next_step(
-    project: Path, server: str, mistake: Mistake
-) -> None:
+def test_a_mistake_is_told_cause_first_and_with_the_next_step(project: Path, server: str, mistake: Mistake) -> None:
     if mistake.change:
         mistake.change(project)
     ended = skillopt(project, *mistake.command.replace("{url}", server).replace("{model}", "smal").split())

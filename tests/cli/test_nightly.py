@@ -40,9 +40,7 @@ class TestPeople:
         after.check_claims(2)
         after.check_quiet()
 
-    def test_who_merge_a_version_begin_the_next_training_and_what_they_remove_is_named(
-        self, after: Nights, forge: FakeForge
-    ) -> None:
+    def test_who_merge_a_version_begin_the_next_training(self, after: Nights, forge: FakeForge) -> None:
         def merge(folder: Path) -> None:
             git(folder, "merge", "--quiet", "--squash", f"origin/{BRANCH}")
 
@@ -60,9 +58,7 @@ class TestPeople:
         assert f"brings back what {removed}" in forge.pulls[2]["body"]
         after.check_claims(2)
 
-    def test_lines_that_they_changed_in_two_ways_wait_until_somebody_decides(
-        self, after: Nights, forge: FakeForge
-    ) -> None:
+    def test_lines_changed_in_two_ways_wait_until_somebody_decides(self, after: Nights, forge: FakeForge) -> None:
         tip = after.person(lambda folder: _replace(folder, "# Rows", "# Rows of ours"), BRANCH)
         after.person(lambda folder: _replace(folder, "# Rows", "# Rows of vendors"))
         row = after.night()["rows"]
@@ -87,9 +83,7 @@ class TestPeople:
         after.check_claims()
         after.check_quiet()
 
-    def test_a_fresh_clone_knows_what_they_refused_on_a_branch_that_is_deleted(
-        self, after: Nights, forge: FakeForge
-    ) -> None:
+    def test_a_fresh_clone_knows_what_a_deleted_branch_refused(self, after: Nights, forge: FakeForge) -> None:
         count, bare = len(read_checklist(forge.pulls[1]["body"])), Repository(after.bare)
         learned = set(after.text().splitlines()) - set(after.text("main").splitlines())
         forge.say(1, "ada", WHY)
@@ -101,9 +95,7 @@ class TestPeople:
         branches = git(after.bare, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
         assert not [branch for branch in branches if learned & set(after.text(branch).splitlines())]
 
-    def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_and_does_nothing(
-        self, after: Nights, forge: FakeForge
-    ) -> None:
+    def test_a_command_that_is_not_understood_does_nothing(self, after: Nights, forge: FakeForge) -> None:
         forge.say(1, "ada", "/skillopt ignore other-skill\n/skillopt dorp 2\n```\n/skillopt drop 1\n```")
         tip = after.tip()
         row = after.run()["rows"]
@@ -190,9 +182,7 @@ class TestBudgets:
             ("failed", True)
         ] * 2
 
-    def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
+    def test_what_cannot_be_paid_for_is_measured_the_next_night(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN))
         nights.run()
         nights.person(append(SKILL_FILE, f"- {DATES}\n"), BRANCH)
@@ -228,9 +218,7 @@ class TestWithoutAForge:
 
 
 class TestDrafts:
-    def test_that_are_not_proven_get_a_draft_pull_request_that_says_first_what_is_not_shown(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
+    def test_that_are_not_proven_get_a_draft_that_says_so_first(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, graded(EMAIL))
         row = nights.run()["rows"]
         assert (row["training"], row["offer"]["action"], row["draft"]["action"]) == ("not due", "", "opened")
@@ -243,9 +231,7 @@ class TestDrafts:
         assert (again["draft"]["action"], len(forge.pulls)) == ("", 1)
         assert nights.tell().startswith("nothing improved, 1 draft")
 
-    def test_that_people_took_close_their_pull_request_and_are_offered_as_a_version(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
+    def test_that_people_took_are_offered_as_a_version(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, graded(EMAIL))
         nights.run()
         assert skillopt(nights.folder, "take", "rows").returncode == 0
@@ -254,9 +240,7 @@ class TestDrafts:
         assert (forge.pulls[2]["branch"], forge.pulls[2]["draft"]) == (BRANCH, True)
         assert git(nights.bare, "for-each-ref", "refs/heads/skillopt-draft/rows") == ""
 
-    def test_become_ordinary_pull_requests_in_the_night_that_proves_them(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
+    def test_become_ordinary_offers_in_the_night_that_proves_them(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
         assert (nights.night()["rows"]["offer"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
         assert forge.pulls[1]["title"].endswith("(proven here)")
@@ -274,9 +258,7 @@ class TestDrafts:
         row = nights.run("--max-usd", "1e-10")["rows"]
         assert (row["training"], row["draft"]["action"], len(row["draft"]["notes"])) == ("waiting", "", 1)
 
-    def test_that_people_close_are_declined_for_every_clone_and_offered_again_when_opened_again(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
+    def test_that_people_close_are_declined_until_opened_again(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, graded(EMAIL))
         nights.run()
         draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
@@ -298,9 +280,7 @@ class TestDrafts:
         assert not read_decisions(bare, "rows").declined
         assert not read_refusals(bare, refusals_of(bare, "rows"))
 
-    def test_that_wait_for_a_person_are_offered_with_what_to_look_at(
-        self, nights: Nights, forge: FakeForge, tmp_path: Path
-    ) -> None:
+    def test_that_wait_for_a_person_say_what_to_look_at(self, nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
         content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `String.fromCharCode(104,105)`."))
         edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
         (tmp_path / "edits.json").write_text(json.dumps([edit]))
@@ -310,9 +290,7 @@ class TestDrafts:
         assert ("person must look" in forge.pulls[1]["body"], "fromCharCode" in forge.pulls[1]["body"]) == (True, True)
 
 
-def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_needed_for(
-    nights: Nights, forge: FakeForge
-) -> None:
+def test_a_night_that_shrinks_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
     rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(9))]
     nights.person(append(SKILL_FILE, "".join(f"- {rule}\n" for rule in rules)))
     nights.person(append("skillopt.toml", "\n[nightly]\nshrink = true\n"))

@@ -14,9 +14,7 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize(("fault", "told"), [("401", "token"), ("403 primary limit", "it asks to wait")])
-def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(
-    after: Nights, forge: FakeForge, fault: str, told: str
-) -> None:
+def test_a_token_or_a_limit_is_found_before_paying(after: Nights, forge: FakeForge, fault: str, told: str) -> None:
     after.person(one_more_task)
     paid = after.recorded()
     forge.fault = lambda _: FAULTS[fault]
@@ -29,7 +27,7 @@ def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_an_offer_that_is_cut_at_any_write_is_completed_by_the_next_and_nothing_is_there_twice(
+def test_an_offer_cut_at_any_write_is_completed_once(
     after: Nights, forge: FakeForge, tmp_path: Path, *, late: bool
 ) -> None:
     forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
@@ -66,9 +64,7 @@ def cut_offer(nights: Nights, place: Path, write: int, *, late: bool) -> bool:
         return True
 
 
-def test_first_nights_of_two_machines_at_once_open_one_pull_request_and_the_slower_one_steps_back(
-    nights: Nights, forge: FakeForge
-) -> None:
+def test_of_two_machines_at_once_the_slower_one_steps_back(nights: Nights, forge: FakeForge) -> None:
     fast = nights.clone("fast")
     slower = nights.night("--set", "seed=1", before_offer=fast.night)["rows"]
     assert (list(forge.pulls), nights.tip()) == ([1], git(fast.folder, "rev-parse", BRANCH))
@@ -94,9 +90,7 @@ def train(nights: Nights, state: Path, out: Path) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
-def test_a_folder_that_cannot_be_written_and_a_state_without_skills_are_mistakes_before_anything_is_paid_for(
-    nights: Nights, state: Path, tmp_path: Path
-) -> None:
+def test_an_unusable_folder_or_state_is_a_mistake_before_paying(nights: Nights, state: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     code, said = train(nights, state, tmp_path / "file")
     assert (code, f"cannot write {tmp_path / 'file'}" in said) == (2, True), said

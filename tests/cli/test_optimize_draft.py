@@ -23,9 +23,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException 
     monkeypatch.setattr("skillopt.execution.calls.train", lambda *_, **__: until(events, ends))
 
 
-def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_where_the_draft_is_and_what_was_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, changed(EMAIL), graded(EMAIL))
     said = skillopt(folder, "optimize", "rows").stdout
     shown = "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
@@ -35,9 +33,7 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
     assert found["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
 
 
-def test_a_draft_with_new_code_shows_it_everywhere_and_waits_for_a_program_that_reaches_further(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_draft_with_new_code_shows_it_everywhere_and_waits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     added = "Look codes up with `jq -r .code iso.json`, which `npx iso-codes` gives."
     script(monkeypatch, changed(added), graded(added))
 

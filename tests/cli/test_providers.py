@@ -42,9 +42,7 @@ def command(name: str = "anthropic", skill: str = "rows") -> tuple[str, ...]:
     return ("optimize", skill, "--json", "--yes", *drivers, *SETTINGS)
 
 
-def test_a_skill_is_trained_by_api_alone_and_nothing_but_the_provider_is_asked(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_is_trained_by_nothing_but_its_provider(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, connect = set[object](), socket.socket.connect
 
     def noted(self: socket.socket, address: tuple[str, int]) -> None:
@@ -84,7 +82,7 @@ class Failing:
         return messages.follow_skill(body)
 
 
-def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_what_is_missing(
+def test_after_a_provider_died_a_rerun_pays_only_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = Answer(503, b"", hang_up=True)
@@ -113,9 +111,7 @@ def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_w
         assert provider.answered <= kept.rollouts + kept.replies + 2, "all but the probes of both commands are kept"
 
 
-def test_a_provider_that_lets_nobody_in_is_noticed_before_anything_is_spent(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_lets_nobody_in_is_noticed_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_anthropic(lambda _: messages.failure(401, "some_error", "invalid x-api-key")) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         ended = skillopt(project, *command())
@@ -123,9 +119,7 @@ def test_a_provider_that_lets_nobody_in_is_noticed_before_anything_is_spent(
     assert (ended.returncode, "HTTP 401: invalid x-api-key" in ended.stderr) == (3, True)
 
 
-def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_may_take_no_longer_stops_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         ended = skillopt(project, *command(), "--set", "max_minutes=5")
@@ -136,9 +130,7 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
         assert json.loads(skillopt(project, *command()).stdout)["resumed"]
 
 
-def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_with_evals_is_trained_by_a_judge_of_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evals = project / "skills" / "rows" / "evals"
     entries = []
     for number in range(20):

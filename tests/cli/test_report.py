@@ -126,9 +126,7 @@ def cheat(folder: Path, split: str) -> str:
 
 @pytest.mark.process
 @pytest.mark.parametrize("split", ["train", "val"])
-def test_a_cheat_is_a_finding_whose_quote_steers_nothing_and_waits_for_a_question_where_it_is_held_out(
-    trained: Trained, split: str
-) -> None:
+def test_a_cheat_is_a_finding_quoted_only_on_request_where_held_out(trained: Trained, split: str) -> None:
     project = trained[0]
     task = cheat(project, split)
     shown = [unescape(skillopt(project, "report", *options).stdout) for options in ((), ("--all-splits",))]

@@ -212,9 +212,7 @@ def test_a_second_one_does_not_wait(run: HeldRun) -> None:
 
 @pytest.mark.parametrize(("module", "imported"), [("skillopt", "typer"), ("skillopt_mcp", "mcp")])
 @pytest.mark.parametrize("lost", [False, True])
-def test_while_modules_are_imported_ends_with_130_and_without_a_traceback(
-    module: str, imported: str, *, lost: bool
-) -> None:
+def test_while_modules_are_imported_ends_with_130_and_no_traceback(module: str, imported: str, *, lost: bool) -> None:
     press = "os.kill(os.getpid(), signal.SIGINT)"
     # Python prints what is raised where an object is removed, and goes on.
     press = f"type('Last', (), {{'__del__': lambda self: {press}}})()" if lost else press

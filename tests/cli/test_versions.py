@@ -64,9 +64,7 @@ def test_blame_names_version_run_and_tasks_of_a_line(trained: Trained) -> None:
     assert (result["run"] in row, learned[0]["tasks"][0] in row) == (True, True)
 
 
-def test_blame_gives_a_line_that_a_rollback_brought_back_to_whoever_wrote_it(
-    written: tuple[Path, list[str]], tmp_path: Path
-) -> None:
+def test_blame_gives_a_line_that_came_back_to_who_wrote_it(written: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder = copy(written[0], tmp_path / "copy")
     shas = written[1]
     assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0

@@ -156,9 +156,7 @@ def test_drafts_are_tried_and_wait_until_a_person_keeps_them(project: Path, run:
     assert [path.name for path in review.iterdir()] == ["ada.yaml"]
 
 
-def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_written_over(
-    project: Path, run: Run
-) -> None:
+def test_the_same_command_pays_for_nothing_twice_and_writes_nothing_over(project: Path, run: Run) -> None:
     first = json.loads(run(Models([GOOD, NEAR]), "-n", "2", "--json").stdout)
     assert first["paid_calls"] == 1
     review = project / ".skillopt" / "drafts" / "greeting"

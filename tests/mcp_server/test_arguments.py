@@ -141,9 +141,7 @@ def test_nothing_in_a_quoted_text_ends_the_quote(text: str) -> None:
 
 
 @given(SKILLS, PATHS, VERSIONS, st.text(max_size=60))
-def test_an_address_that_is_written_is_read_back_and_any_text_is_read(
-    name: str, path: str, version: str | None, text: str
-) -> None:
+def test_an_address_is_read_back_and_any_text_is_read(name: str, path: str, version: str | None, text: str) -> None:
     address = skill_address(name, path, version)
     assert read_address(str(address)) == address
     assert str(address).isascii()

@@ -90,9 +90,7 @@ def running(plain: Path) -> Iterator[tuple[str, Path, BaseFileLock]]:
 
 
 @pytest.mark.parametrize("ends", [True, False])
-async def test_a_look_that_waits_is_answered_at_once_where_a_job_ends_or_has_a_verdict(
-    plain: Path, *, ends: bool
-) -> None:
+async def test_a_look_that_waits_is_answered_where_a_job_ends_or_has_a_verdict(plain: Path, *, ends: bool) -> None:
     lines: list[tuple[float, float | None, str | None]] = []
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:

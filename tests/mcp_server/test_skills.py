@@ -137,9 +137,7 @@ async def test_symbolic_links_are_not_followed_or_served(project: Path, client: 
 
 
 @pytest.mark.parametrize("document", [b"No frontmatter.\n", b'---\nname: rows\ndescription: "\\ud800"\n---\n'])
-async def test_what_hosts_would_not_take_for_a_skill_is_served_as_files(
-    project: Path, client: Client, document: bytes
-) -> None:
+async def test_what_hosts_take_for_no_skill_is_served_as_files(project: Path, client: Client, document: bytes) -> None:
     accept(project, File("SKILL.md", document))
     assert (await ask(client, "skills/list"))["skills"] == []
     assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS

@@ -61,7 +61,7 @@ CHANGES = [commits, resets, packs, deletes]
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_happens_to_a_branch_is_seen_at_once(
+def test_what_becomes_of_a_branch_is_seen_at_once(
     project: Path, change: Callable[[Path], None], *, packed: bool
 ) -> None:
     if packed:

@@ -162,7 +162,7 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     ],
     ids=["no tasks", "no target", "no model", "capped", "no git"],
 )
-async def test_what_a_skill_lacks_for_training_is_said_with_the_step_to_take(
+async def test_what_a_skill_lacks_is_said_with_the_next_step(
     tmp_path: Path, change: Callable[[Path], None], line: str
 ) -> None:
     folder = make_project(tmp_path / "project")
