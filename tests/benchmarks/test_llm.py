@@ -56,11 +56,13 @@ def test_training_makes_a_real_model_answer_many_more_fresh_questions(base_url: 
         f"{trained.grade}: {before.passed} -> {after.passed} of {after.measured} held-out questions, "
         f"{result.rollouts} rollouts, {result.calls} optimizer calls, {result.usage['target']}"
     )
+
     assert 0.1 <= before.passed / before.measured <= 0.6, "the suite no longer shows what a text is worth"
     # Measured: from 8 to 18, 20, 21, 21 and 24 of 30; another processor rounds differently, so that answers differ.
     assert after.passed - before.passed >= 8
     assert trained.grade.startswith("version")
     assert result.rollouts <= MOST_ROLLOUTS
+
     again = train_skill(base_url, tmp_path)
     assert (again.result.paid_rollouts, again.result.paid_calls) == (0, 0)
     assert again.handed_over == trained.handed_over
@@ -77,6 +79,7 @@ def test_a_long_text_gets_shorter_and_a_real_model_answers_no_fewer_questions_th
     print(  # noqa: T201 - the figures are what `make test-llm` is for
         f"seed {seed}: {done.reason}; {before.passed} -> {after.passed} of {after.measured}, {done.rollouts} rollouts"
     )
+
     assert estimate_tokens(done.after.text) < 0.9 * estimate_tokens(done.before.text)
     assert before.passed - after.passed < 0.2 * after.measured
 
@@ -85,6 +88,7 @@ def test_a_long_text_gets_shorter_and_a_real_model_answers_no_fewer_questions_th
 def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(base_url: str) -> None:
     model = OpenAICompatibleModel("smollm2", max_tokens=24, base_url=base_url)
     first, other, again = (model.reply(f"What is the capital of {place}?") for place in ("France", "Egypt", "France"))
+
     assert "Paris" in first.text
     assert first.text == again.text != other.text
     assert (first.usage.input_tokens, first.usage.calls) == (again.usage.input_tokens, 1)
@@ -94,6 +98,7 @@ def test_the_demo_ends_with_2_without_a_model(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
+
     assert main([]) == 2
     assert capsys.readouterr() == ("", "expected Node.js 20 or newer on the PATH, found none; install it\n")
 
@@ -101,6 +106,7 @@ def test_the_demo_ends_with_2_without_a_model(
 def test_each_missed_fact_gets_a_line_that_cites_its_tasks_and_a_stale_line_is_replaced() -> None:
     found = reflect({"fee-1": r"\b(4|four)\b", "phone-1": r"\b555 0199\b", "fee-2": r"\b(4|four)\b"})
     edits = {edit.text: (edit.op.value, edit.anchor, edit.tasks) for edit in found.edits}
+
     assert edits["- Delivery costs 4 euros."] == ("add", "", ("fee-1", "fee-2"))
     stale = "- The phone number of Norvel is 555 0100."
     assert edits["- The phone number of Norvel is 555 0199."] == ("replace", stale, ("phone-1",))
@@ -110,6 +116,7 @@ def test_no_held_out_question_is_one_to_learn_from_and_both_ask_for_the_same_fac
     learnt, held_out = (load_suite(FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     prompts = [{task.prompt for _, task in suite.splits} for suite in (learnt, held_out)]
     facts = [{(task.tags, task.verifier.options) for _, task in suite.splits} for suite in (learnt, held_out)]
+
     assert (len(prompts[0]), len(prompts[1])) == (40, 30)
     assert not prompts[0] & prompts[1]
     assert facts[0] == facts[1]

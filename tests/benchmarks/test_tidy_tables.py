@@ -45,5 +45,6 @@ def hard(found: list[Score]) -> float:
 @pytest.mark.parametrize("split", Split)
 def test_the_weak_skill_leaves_much_to_learn(suite: Suite, split: Split, tmp_path: Path) -> None:
     found = [scores(suite, split, WEAK.read_text(), tmp_path, seed) for seed in range(4)]
+
     assert 0.55 <= mean(map(soft, found)) <= 0.72
     assert 0.02 <= mean(map(hard, found)) <= 0.10

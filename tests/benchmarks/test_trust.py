@@ -25,6 +25,7 @@ def test_an_agent_that_cheats_gets_no_score(attempt: Attempt) -> None:
     if not attempt.runnable:
         pytest.skip(f"no program for the judge {attempt.judge!r}")
     score = run_attempt(attempt)
+
     assert isinstance(score, str) or (score.value, score.passed) == (0.0, False)
 
 
@@ -33,6 +34,7 @@ def test_an_agent_that_cheats_gets_no_score(attempt: Attempt) -> None:
 def test_honest_work_passes(attempt: Attempt) -> None:
     if not attempt.runnable:
         pytest.skip(f"no program for the judge {attempt.judge!r}")
+
     assert run_attempt(attempt) == Score(1.0, passed=True)
 
 
@@ -56,6 +58,7 @@ def test_the_rollouts_own_files_and_the_system_s_are_not_recorded(acts: Acts) ->
 def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_edits() -> None:
     page = PAGE.read_text(encoding="utf-8")
     through = re.findall(r"^\| (.+?) \| [\d,]+ \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
+
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(CLASSES)
     assert [name for name, *counts in through if set(counts) != {"0"} and "edits" not in name] == []
 
@@ -84,9 +87,11 @@ def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
     place = Place.make(tmp_path / "place")
     (place.clone / ".skillopt").mkdir()
     assert list(place.leftovers()) == []
+
     (place.folder / "tmp" / "workspace").mkdir()
     (place.clone / ".git" / "index.lock").touch()
     with subprocess.Popen(["cat"], cwd=place.clone, stdin=subprocess.PIPE) as process:
         found = list(place.leftovers())
         process.communicate()
+
     assert found == ["tmp/workspace", "clone/.git/index.lock", f"process {process.pid}"]

@@ -68,6 +68,7 @@ class VerifierContract(ABC):
 
     def test_a_wrong_result_fails_with_feedback(self) -> None:
         score = score_file(self.spec(), self.path, self.wrong)
+
         assert not score.passed
         assert score.value < 1
         assert score.feedback
@@ -77,12 +78,14 @@ class VerifierContract(ABC):
 
     def test_a_missing_file_scores_0_and_feedback_says_so(self, workspace: Path) -> None:
         score = load_verifier(self.spec()).score(Trajectory(), str(workspace))
+
         assert (score.value, score.passed) == (0.0, False)
         assert "missing" in score.feedback
 
     @pytest.mark.parametrize("name", HOSTILE)
     def test_a_hostile_file_fails_with_short_feedback(self, name: str) -> None:
         score = score_file(self.spec(), self.path, HOSTILE[name])
+
         assert not score.passed
         assert 0 < len(score.feedback) < 10_000
 
@@ -90,16 +93,20 @@ class VerifierContract(ABC):
         outside = tmp_path / "outside"
         outside.write_bytes(self.right)
         (workspace / self.path).symlink_to(outside)
+
         score = load_verifier(self.spec()).score(Trajectory(), str(workspace))
+
         assert (score.value, score.passed) == (0.0, False)
 
     def test_a_pipe_in_place_of_the_file_scores_0_without_waiting(self, workspace: Path) -> None:
         os.mkfifo(workspace / self.path)
+
         assert not load_verifier(self.spec()).score(Trajectory(), str(workspace)).passed
 
     def test_the_workspace_stays_as_it_was(self, workspace: Path) -> None:
         (workspace / self.path).write_bytes(self.right)
         load_verifier(self.spec()).score(Trajectory(), str(workspace))
+
         assert {path.name: path.read_bytes() for path in workspace.iterdir()} == {self.path: self.right}
 
     def test_an_unknown_option_is_refused_with_the_nearest_known_one(self) -> None:
@@ -107,5 +114,6 @@ class VerifierContract(ABC):
         options = json.loads(spec.options)
         name = next(iter(options))
         misspelt = json.dumps({**options, f"{name}s": 1})
+
         with pytest.raises(SuiteError, match=f"unknown option '{name}s'; did"):
             load_verifier(VerifierSpec(spec.kind, misspelt, spec.files))

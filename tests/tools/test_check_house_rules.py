@@ -35,6 +35,7 @@ def test_a_clean_module_has_no_findings() -> None:
 
 def test_a_module_of_600_lines_passes_and_one_of_601_does_not() -> None:
     start = "x = 1\n"
+
     assert findings(start + "\n" * 399) == []
     assert findings(start + "\n" * 600) == [
         "skillopt/things.py:601: expected at most 600 lines, found 601: split it by idea"
@@ -57,7 +58,9 @@ def names(root: Path, **modules: str) -> list[str]:
 
 def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
     both = "_x = 1\nclass Thing: ...\n"
+
     (found,) = names(tmp_path, one=both, two=both)
+
     assert found.startswith("skillopt/two.py:2: expected a public")
     assert found.endswith("skillopt/one.py defines too")
 
@@ -73,6 +76,7 @@ def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
 )
 def test_tests_and_benchmarks_do_not_import_each_other(path: str, source: str) -> None:
     (found,) = findings(source, path)
+
     assert "both need to tools/" in found
 
 
@@ -106,12 +110,14 @@ BROAD = "x = 1\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
 @pytest.mark.parametrize("caught", ["Exception", "BaseException", "(ValueError, Exception)"])
 def test_a_broad_except_is_refused_outside_the_front_end(caught: str) -> None:
     source = BROAD.format(caught=caught, comment="", body="pass")
+
     assert "expected a narrow `except`" in findings(source)[0]
     assert findings(source, "skillopt/commands/entry.py") == []
 
 
 def test_lines_of_the_core_and_of_contrib_are_counted_apart_and_each_has_a_limit() -> None:
     sources = {"skillopt/a.py": 2, "mcp_server/b.py": 1, "skillopt/contrib/c/d.py": 4, "tests/e.py": 8}
+
     assert count_lines(Module(Path(path), "\n" * lines) for path, lines in sources.items()) == {"core": 3, "contrib": 4}
     assert check_lines({"core": 3, "contrib": 4}) == []
     (found,) = check_lines({"core": 3, "contrib": 1_000_000})

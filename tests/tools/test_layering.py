@@ -83,7 +83,9 @@ def test_every_broken_rule_and_a_module_without_a_place_is_found(checkout: Path)
     for module, imported, _ in BROKEN:
         break_rule(checkout, module, imported)
     (checkout / "skillopt" / "forgotten.py").write_text("import math\n", encoding="utf-8")
+
     code, output = lint_imports(checkout)
+
     assert code == 1
     missed = [
         (module, imported, contract)
@@ -107,4 +109,5 @@ def test_every_contract_is_broken_on_purpose() -> None:
 
 def test_every_core_package_is_held_to_purity() -> None:
     core = {"gate", "loop", "prompts", "protocols", "review", "rollouts", "safety", "skills", "tasks"}
+
     assert {f"skillopt.{name}" for name in core} <= set(CONTRACTS["pure-core"]["source_modules"])

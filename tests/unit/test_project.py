@@ -76,6 +76,7 @@ def test_every_skill_that_git_does_not_ignore_is_found_with_its_tasks(folder: Pa
     (folder / "SKILL.md").write_text("---\nname: whole-repository\n---\n")
     (folder / ".gitignore").write_text("private/\n")
     (folder / "suites" / "my_rows").mkdir()
+
     assert found(folder) == [
         *(("whole-repository", ".", ""), ("b", ".agents/skills/b", ""), ("a", ".claude/skills/a", "")),
         *(("c", ".github/skills/c", ""), ("e", "deep/e", ""), ("my-rows", "my_rows", "suites/my_rows")),
@@ -88,6 +89,7 @@ def test_a_skill_that_is_a_link_to_another_one_is_that_one(folder: Path) -> None
     (folder / ".gemini" / "skills" / "alias" / "SKILL.md").symlink_to("../../../skills/rows/SKILL.md")
     (folder / ".claude").mkdir()
     (folder / ".claude" / "skills").symlink_to("../skills")
+
     assert [path for _, path, _ in found(folder)] == ["skills/rows"]
     selection = Selection(".gemini/skills/alias", folder=folder)
     assert selection.project().target(selection).folder == folder / "skills" / "rows"
@@ -96,6 +98,7 @@ def test_a_skill_that_is_a_link_to_another_one_is_that_one(folder: Path) -> None
 def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its_own(folder: Path) -> None:
     add_skills(folder, "plugins/a/skills/x", "plugins/b/skills/x")
     selection = Selection("x", folder=folder)
+
     with pytest.raises(UsageError, match="2 in folders named 'x'"):
         selection.project().target(selection)
     for name in ("b-x", "plugins/b/skills/x"):
@@ -108,6 +111,7 @@ def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its
 @pytest.mark.parametrize("place", ["../x", "skills/../../x", "/etc"])
 def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path, key: str, place: str) -> None:
     (tmp_path / "skillopt.toml").write_text(f"[skills.rows]\n{key} = {place!r}\n", encoding="utf-8")
+
     with pytest.raises(SettingsError, match=f"{key}: expected a path"):
         Project.read(tmp_path)
 

@@ -51,6 +51,7 @@ def scored(task: Task, files: tuple[File, ...], answer: str = "") -> Score:
 
 def test_promptfoo_fills_prompts_gives_the_skill_no_text_of_itself_and_scores_as_there() -> None:
     tasks = tasks_of(read_tasks(fixture_of("promptfoo")))
+
     assert list(tasks) == ["late-orders", "totals", "totals-2", "as-json", "test-44", "test-44-2"]
     assert tasks["late-orders"].prompt == "Which orders are late?\n\nid,total\n1,40\n2,2"
     assert tasks["totals-2"].prompt.startswith("What is the total")
@@ -76,6 +77,7 @@ def test_promptfoo_fills_prompts_gives_the_skill_no_text_of_itself_and_scores_as
 )
 def test_an_assertion_is_scored_as_there(tmp_path: Path, assertion: dict[str, object], right: str, wrong: str) -> None:
     ((_, task),) = asserted(tmp_path, assertion).tasks
+
     assert passes(task, right)
     assert not passes(task, wrong)
 
@@ -95,7 +97,9 @@ def test_an_assertion_that_cannot_run_leaves_out_its_test(
 ) -> None:
     other = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "b"}]}
     wrong = {"vars": {"question": "How?"}, "assert": [{"type": "contains", "value": "a"}, assertion]}
+
     reading = promptfoo(tmp_path, wrong, other)
+
     assert [task.prompt for _, task in reading.tasks] == ["Why?"]
     assert [reason in each.reason for each in reading.skipped] == [True]
 
@@ -113,7 +117,9 @@ def test_an_assertion_that_cannot_run_leaves_out_its_test(
 )
 def test_prompts_that_need_more_than_places_stay_out(tmp_path: Path, config: dict[str, object], reason: str) -> None:
     test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
+
     reading = promptfoo(tmp_path, test, **config)
+
     assert reading.tasks == ()
     assert any(reason in each.reason for each in reading.skipped)
 
@@ -121,6 +127,7 @@ def test_prompts_that_need_more_than_places_stay_out(tmp_path: Path, config: dic
 def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() -> None:
     reading = read_tasks(fixture_of("plugin-eval"))
     tasks = tasks_of(reading)
+
     assert [file.path for file in tasks["late-orders"].files] == ["fixture/orders.csv"]
     assert (tasks["late-orders"].timeout, tasks["late-orders"].tags) == (300.0, ("dates",))
     assert parts(tasks["late-orders"]) == [
@@ -148,7 +155,9 @@ def test_a_grader_that_cannot_run_leaves_out_its_case(tmp_path: Path, grader: di
     (tmp_path / "a").mkdir()
     case = {"execution": {"prompt": "Do it."}, "graders": [{"name": "g", **grader}]}
     (tmp_path / "a" / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+
     (skipped,) = read_tasks(tmp_path).skipped
+
     assert reason in skipped.reason
 
 
@@ -178,6 +187,7 @@ def test_a_case_with_a_key_that_changes_the_task_and_is_not_heeded_is_left_out_w
     tmp_path: Path, case: dict[str, object], key: str
 ) -> None:
     reading = plugin_case(tmp_path, {}, **case)
+
     (skipped,) = reading.skipped
     assert reading.tasks == ()
     assert key in skipped.reason
@@ -188,10 +198,12 @@ def test_a_grader_of_the_trace_looks_at_texts_and_tool_calls(tmp_path: Path) -> 
     grader = {"name": "g", "type": "regex", "target": "trace", "pattern": '"name":"Bash","input":.*npm audit'}
     ((_, task),) = plugin_case(tmp_path, {}, graders=[grader]).tasks
     calls = (ToolCall("Bash", '{"command": "npm audit --json"}', "ok"),)
+
     audited, said = (
         load_verifier(task.verifier).score(Trajectory(messages, answer="npm audit"), "")
         for messages in ((Message("assistant", "", calls),), (Message("user", "npm audit"),))
     )
+
     assert (audited.passed, said.passed) == (True, False)
 
 
@@ -200,7 +212,9 @@ def test_a_grader_of_what_is_not_recorded_is_left_out_of_its_case_alone_where_ot
         {"name": "calls", "type": "regex", "target": "mock_calls", "pattern": "a"},
         {"name": "judged", "type": "llm", "focus": "trace", "criteria": "It looked before it wrote."},
     ]
+
     reading = plugin_case(tmp_path, {}, graders=graders)
+
     ((_, task),) = reading.tasks
     assert parts(task) == [("rubric", {"criteria": ["It looked before it wrote."], "trace": True})]
     assert [each.name for each in reading.skipped] == ["ben, grader calls"]
@@ -211,12 +225,14 @@ def test_assertions_of_promptfoo_about_loading_are_triggers_and_those_about_tool
     (tmp_path / "default.yaml").write_text(json.dumps(default), encoding="utf-8")
     used = {"type": "trajectory:tool-used", "value": {"pattern": "Ba*", "min": 2}}
     unused = {"type": "not-trajectory:tool-used", "value": ["WebFetch"]}
+
     reading = promptfoo(
         tmp_path,
         {"vars": {"question": "Greet Ben."}, "assert": [used, unused]},
         {"vars": {"question": "Add 2 and 2."}, "assert": [{"type": "contains", "value": "4"}]},
         defaultTest="file://default.yaml",
     )
+
     first, second = (task for _, task in reading.tasks)
     assert parts(first) == [
         ("tool_used", {"tool": "Ba*", "min": 2}),

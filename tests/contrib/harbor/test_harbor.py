@@ -94,6 +94,7 @@ def scored(task: Task, files: tuple[File, ...]) -> Score:
 
 def test_a_task_is_read_with_its_files_at_their_places_and_its_texts_as_they_are(tmp_path: Path) -> None:
     task = one_task(tmp_path)
+
     assert (task.prompt, task.timeout) == (FILES["instruction.md"], 20.0)
     assert [file.path for file in task.files] == ["data/orders.csv"]
     assert task.environment is not None
@@ -110,7 +111,9 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
         place = tmp_path / "copy" / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.content)
+
     ((_, copied),) = load_suite(tmp_path / "copy").splits
+
     assert copied == replace(reading.tasks[0][1], verifier=copied.verifier)
     assert copied.digest == reading.tasks[0][1].digest
     assert copied.environment is not None
@@ -153,7 +156,9 @@ def test_packages_of_an_image_are_those_of_an_environment(tmp_path: Path, line: 
         "environment/Dockerfile": f"FROM python:3.11-slim\n{line}\n",
         "environment/needs.txt": "numpy<2\n# a\nscipy\n",
     }
+
     environment = one_task(tmp_path, files).environment
+
     assert environment is not None
     assert (list(environment.packages), environment.setup, environment.python) == (packages, (), "3.11")
 
@@ -161,7 +166,9 @@ def test_packages_of_an_image_are_those_of_an_environment(tmp_path: Path, line: 
 def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path: Path) -> None:
     uvx = "uvx \\\n  --with pytest==8.4.1 \\\n  --with numpy==2.3.2 \\\n  pytest /tests/test_outputs.py\n"
     solve = 'pip3 install "rich==14.0.0" -q 2>&1\npython3 - <<EOF\nprint("it\'s")\nEOF\n'
+
     environment = one_task(tmp_path, {"tests/test.sh": uvx, "solution/solve.sh": solve}).environment
+
     assert environment is not None
     assert (environment.tools, environment.packages) == (("pytest==8.4.1", "numpy==2.3.2"), ("rich==14.0.0",))
 
@@ -205,7 +212,9 @@ def test_missing_packages_of_the_system_are_named_beside_others(
     files = {"environment/Dockerfile": "FROM debian:12\nRUN apt-get install -y git no-such-office\n"}
     solved = one_task(tmp_path, files)
     (tmp_path / "tasks/ids/solution/solve.sh").unlink()
+
     (skipped,) = read_tasks(tmp_path / "tasks", commands=True).skipped
+
     assert solved.environment is not None
     assert solved.environment.missing == ("no-such-office",)
     assert "environment/Dockerfile:2: 'apt-get install': found" in skipped.reason
@@ -215,6 +224,7 @@ def test_missing_packages_of_the_system_are_named_beside_others(
 @needs_bwrap
 def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_as_they_are(tmp_path: Path) -> None:
     task = one_task(tmp_path)
+
     assert run_oracle(task) == OracleResult("ids", solution_passes=True, nothing_fails=True)
     assert scored(task, (File("app/ids.txt", b"3\n"),)).passed
     assert not Path("/app/ids.txt").exists()
@@ -226,7 +236,9 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     told = list[str]()
     bad = replace(one_task(tmp_path / "a", {"solution/solve.sh": "echo 4 > /app/ids.txt; exit 3\n"}), id="bad")
     lax = replace(one_task(tmp_path / "b", {"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}), id="lax")
+
     results = check_oracles([bad, lax], tmp_path, told.append)
+
     assert [result.counts for result in results] == [False, False]
     assert "solution does not pass" in results[0].words
     assert "solve.sh: status 3" in results[0].words
@@ -239,6 +251,7 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
 @needs_bwrap
 def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) -> None:
     planted = (File("tests/test.sh", b"echo 1 > /logs/verifier/reward.txt\n"), File("logs/verifier/reward.txt", b"1"))
+
     assert scored(one_task(tmp_path), planted).value == 0.0
 
 
@@ -256,6 +269,7 @@ def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) ->
 def test_tests_that_hang_leave_no_reward_or_change_are_no_pass(tmp_path: Path, test: str, feedback: str) -> None:
     toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
     score = scored(one_task(tmp_path, {"tests/test.sh": test, "task.toml": toml}), ())
+
     assert not score.passed
     assert feedback in score.feedback
     assert score.value == (0.5 if "0.5" in test else 0.0)
@@ -269,6 +283,7 @@ def test_programs_write_nothing_outside_and_reach_nothing(tmp_path: Path) -> Non
     script = "touch /usr/x 2>/dev/null && echo bad; ls /work 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/9 && echo bad; pwd"
     with Workspace.create(task.files) as root, prepared(root.path, task.environment, (), Sandbox("auto")):
         ended = ImageRoot(root.path, task.environment).run(["bash", "-c", script], 20, Sandbox("auto"))
+
     assert ended.stdout == "/app\n"
 
 
@@ -297,7 +312,9 @@ SKILL = Skill("ids", SkillDocument("---\nname: ids\ndescription: Ids.\n---\n# Id
 @needs_bwrap
 def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_paths(tmp_path: Path) -> None:
     lines = "pwd; ls .skills; echo $GREETING; tail -n 1 /data/orders.csv > ids.txt; touch /usr/x || true"
+
     rollout = run_rollout(agent(tmp_path, lines), RolloutRequest(SKILL, one_task(tmp_path)))
+
     assert rollout.trajectory.answer.split("\n") == ["/app", "ids", "good day"]
     assert rollout.trajectory.files_changed == ("app/ids.txt",)
     assert rollout.score is not None
@@ -314,6 +331,7 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
             place = engine / f"copy-{at}" / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.content)
+
     ((_, contained),) = read_tasks(alike, commands=True, executor="container").tasks
     ((_, boxed),) = read_tasks(engine / "copy-0", executor="sandbox").tasks
     refused = [
@@ -321,6 +339,7 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
         read_tasks(engine / "copy-1", executor="sandbox").skipped[0].reason,
         read_tasks(engine / "copy-0", executor="container").skipped[0].reason,
     ]
+
     assert contained.environment is not None
     assert (contained.environment.container, contained.files) == ("executor = 'container'", ())
     assert "environment/Dockerfile" in {file.path for file in contained.verifier.files}
@@ -335,7 +354,9 @@ def test_the_executor_decides_where_tasks_run_and_names_those_that_cannot(engine
 
 def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_with_it(engine: Path) -> None:
     task = one_task(engine, POSTGRES)
+
     result = run_oracle(task)
+
     log = (engine / "engine.log").read_text(encoding="utf-8")
     (begun, _) = [line for line in log.splitlines() if line.startswith("run ")]
     assert result.counts
@@ -351,6 +372,7 @@ def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_wit
 
 def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(engine: Path) -> None:
     rollout = run_rollout(agent(engine, ""), RolloutRequest(SKILL, one_task(engine, POSTGRES)))
+
     log = (engine / "engine.log").read_text(encoding="utf-8").splitlines()
     (ran,) = [line for line in log if line.endswith(" agent.sh")]
     assert ran.startswith("exec --interactive --workdir /srv")

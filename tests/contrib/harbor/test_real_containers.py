@@ -106,6 +106,7 @@ def left_over(engine: str) -> list[str]:
 
 def test_a_solution_passes_in_a_real_container_that_is_gone_afterwards(tmp_path: Path, real_engine: str) -> None:
     result = run_oracle(contained(tmp_path))
+
     assert result.counts, result.problem
     assert left_over(real_engine) == []
 
@@ -121,6 +122,7 @@ def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path:
         name = containers.container_of(root.path)
         bounds = called(real_engine, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}", name)
         tag = called(real_engine, "inspect", "--format", "{{.Image}}", name).stdout.strip()
+
     assert re.findall(r"^ *(\w+):", ended.stdout, re.MULTILINE) == ["lo"]
     assert [int(each) > 0 for each in bounds.stdout.split()] == [True, True]
     assert digest.removeprefix("sha256:") == tag.removeprefix("sha256:")
@@ -132,7 +134,9 @@ def test_an_agent_of_the_image_does_a_task_in_a_real_container(tmp_path: Path, r
     context = tmp_path / "tasks" / "ids" / "environment"
     context.mkdir(parents=True)
     shutil.copy(tmp_path / "agent.sh", context)
+
     rollout = run_rollout(harness, RolloutRequest(SKILL, contained(tmp_path, "COPY agent.sh /usr/bin/\n")))
+
     assert rollout.score is not None, rollout.reason
     assert rollout.score.passed, rollout.score.feedback
     assert rollout.trajectory.files_changed == ("app/ids.txt",)
@@ -157,5 +161,6 @@ oracle.ImageRoot = Stopping
 print(run_oracle(read_tasks({str(tmp_path / "tasks")!r}, commands=True).tasks[0][1]).problem)
 """
     ended = called(sys.executable, "-c", script)
+
     assert ended.stdout == "Ctrl-C\n", ended.stderr
     assert left_over(real_engine) == []

@@ -28,6 +28,8 @@ def test_a_new_environment_makes_those_go_that_are_old_or_too_much_and_none_that
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     old, large, fits = made("old", 0, 31 * 24), made("large", 4 * GIBIBYTE, 50), made("fits", 3 * GIBIBYTE, 40)
     used = made("used", 6 * GIBIBYTE, 2)
+
     new = Path(provide_packages(()))
+
     assert [place.exists() for place in (old, large, fits, used, new)] == [False, False, True, True, True]
     assert int((new / ".complete").read_text(encoding="ascii")) > 0

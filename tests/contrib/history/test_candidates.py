@@ -37,6 +37,7 @@ def test_near_copies_become_one_candidate_that_knows_all_that_was_said_against_t
         asked("clean the vendor table 3", "c", failures=("KeyError",)),
         often={"KeyError": 3},
     )
+
     assert criteria(found)[1:] == [
         "The result heeds what the person said of an earlier one: No, use commas everywhere",
         "The result heeds what the person said of an earlier one: You forgot the header",
@@ -52,6 +53,7 @@ def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() ->
     )
     left = iter(found)
     kept, left_out = without_twins(left, [known], 1)
+
     assert [one.task.prompt for one in kept] == ["Write a poem on the rain"]
     assert [reason for _, reason in left_out] == ["nearly the same as known"]
     assert [one.task.prompt for one in left] == ["Sort the list by its date"]
@@ -62,5 +64,6 @@ def test_requests_on_the_same_large_files_never_become_two_tasks_that_splits_cou
         asked("Add up the values of rows"), asked("Find the largest number here"), files=(File("t.txt", LONG.encode()),)
     )
     kept, left_out = without_twins(found, [], 9)
+
     assert (len(found), len(kept)) == (2, 1)
     assert f"same as {kept[0].task.id}" in left_out[0][1]

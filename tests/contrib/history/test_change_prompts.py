@@ -35,6 +35,7 @@ def drafted(*messages: str, changed: tuple[ChangedLines, ...] = (CODE, TEST)) ->
 
 def test_new_names_that_tests_need_are_said_and_the_bodies_are_not() -> None:
     paragraphs, _ = drafted("Let sums skip blank cells of a table")
+
     assert paragraphs == [
         "Let sums skip blank cells of a table",
         (
@@ -58,6 +59,7 @@ def test_new_names_that_tests_need_are_said_and_the_bodies_are_not() -> None:
 )
 def test_how_it_was_done_and_where_is_left_out_and_shown(sentence: str) -> None:
     paragraphs, left_out = drafted(f"Let sums skip blank cells of a table\n\nBlank cells broke a sum.\n\n{sentence}")
+
     assert paragraphs[:2] == ["Let sums skip blank cells of a table", "Blank cells broke a sum."]
     assert [part.strip() for part in left_out] == [sentence.strip()]
 
@@ -72,6 +74,7 @@ def test_how_it_was_done_and_where_is_left_out_and_shown(sentence: str) -> None:
 )
 def test_a_title_is_what_is_wanted_without_the_means_and_numbers(message: str, kept: str, left_out: str) -> None:
     paragraphs, gone = drafted(message)
+
     assert (paragraphs[0], "".join(gone)) == (kept, left_out)
 
 

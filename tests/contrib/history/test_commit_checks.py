@@ -40,6 +40,7 @@ def test_where_tests_lie_in_the_package_only_named_files_of_the_agent_are_taken(
     files = {"ledger/bus.py": code_of("bus"), "ledger/tests/test_bus.py": proof_of("bus", "pass")}
     commit(project, files, "Read buses", 2)
     found = checked(project)
+
     assert options(found)["collect"] == ["ledger/__init__.py", "ledger/other.py", "ledger/bus.py"]
     assert (found.failed, found.kept) == (1, 0)
 
@@ -51,6 +52,7 @@ def test_settings_of_pytest_and_folders_of_the_repository_count_and_its_options_
     test = "from cart import B\nfrom shop.a import a\n\n\ndef test_a():\n    assert a() + B == 3\n"
     commit(project, {**files, "tests/test_a.py": test}, "Sell a", 2)
     found = options(checked(project))
+
     assert found["collect"] == ["src/", "cart.py"]
     assert found["argv"][3:] == [
         *("-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "--rootdir", "."),
@@ -62,6 +64,7 @@ def test_tests_that_fail_with_the_change_are_not_part_of_the_check(project: Path
     broken = "\n\ndef test_broken():\n    assert False\n"
     files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": proof_of("bus", "pass") + broken}
     commit(project, files, "Read buses", 2)
+
     assert options(checked(project))["argv"][-3:-1] == ["--deselect", "tests/test_bus.py::test_broken"]
 
 
@@ -69,6 +72,7 @@ def test_a_change_that_needs_more_than_its_code_is_no_task(project: Path) -> Non
     code = "def read_bus(text):\n    return int(open('rate.txt').read())\n"
     test = proof_of("bus", "pass").replace("1250", "7")
     commit(project, {"ledger/bus.py": code, "rate.txt": "7", "tests/test_bus.py": test}, "Read rates", 2)
+
     assert "code and its tests" in checked(project).reason
 
 
@@ -81,6 +85,7 @@ def test_pytest_of_an_environment_in_the_repository_is_found(project: Path, monk
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     found = find_test_command(project, "")
+
     assert (found.argv, found.pytest) == (("venv/bin/python", "-m", "pytest"), True)
     assert find_test_command(project, "node --test {tests}").pytest is False
 

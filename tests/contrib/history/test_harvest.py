@@ -84,6 +84,7 @@ def test_sessions_of_both_clients_become_one_candidate_with_the_old_file(project
         codex(home, make(project, [CLEAN], f"c{number}"), str(number))
     ended = skillopt(project, "harvest", "rows", "--json")
     found = json.loads(ended.stdout)
+
     assert ended.returncode == 0, ended.stderr
     assert (found["sessions"], found["requests"], found["corrected"]) == (3, 3, 1)
     assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 3 times in 3 sessions"]
@@ -101,6 +102,7 @@ def test_other_folders_headless_runs_sub_agents_and_our_own_rollouts_are_left_ou
     codex(home, codex_log(project, [CLEAN], originator="codex_exec"), "exec")
     codex(home, codex_log("/elsewhere", [CLEAN]), "elsewhere")
     ended = skillopt(project, "harvest")
+
     assert ended.returncode == 1
     assert "2 headless, 3 in other folders, 1" in ended.stdout
     assert not review(project).exists()
@@ -112,6 +114,7 @@ def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home:
     config = project / "skillopt.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("harvest", "# harvest"), encoding="utf-8")
     ended = skillopt(project, "harvest")
+
     assert (ended.returncode, ended.stdout) == (2, "")
     assert 'line `harvest = ["claude-code", "codex"]`' in ended.stderr
 
@@ -136,6 +139,7 @@ def test_planted_secrets_and_personal_data_are_neither_written_nor_printed(proje
     outputs.append(skillopt(project, "harvest", "rows", "-n", "200", "--from", str(home)))
     accepted = skillopt(project, "harvest", "rows", "all", "--accept")
     texts = [*written(project), *(part for one in (*outputs, accepted) for part in (one.stdout, one.stderr))]
+
     assert outputs[1].stdout.count("asked 3 times") == len(planted)
     assert '"asked 3 times' in outputs[0].stdout
     assert accepted.returncode == 0, accepted.stderr
@@ -149,6 +153,7 @@ def test_candidates_to_keep_become_tasks_and_others_wait_or_are_dropped(project:
     ended = skillopt(project, "harvest", "rows", "--accept")
     tasks = {task.id: task for _, task in load_suite(project / "suites" / "rows.jsonl").splits}
     (name,) = (name for name in tasks if name.startswith("clean-the-vendor-table"))
+
     assert ended.returncode == 0, ended.stderr
     assert [(file.path, file.content) for file in tasks[name].files] == [
         ("data/vendors.csv", b"id,day\n1,20/11/2026\n")
@@ -176,6 +181,7 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
     assert skillopt(project, "harvest", "rows", names[0], "--drop").stdout == "1 dropped, 1 wait\n"
     assert skillopt(project, "harvest", "rows", names[1], "--accept").returncode == 0
     ended = skillopt(project, "harvest", "rows", "--json")
+
     assert ended.returncode == 1
     assert json.loads(ended.stdout)["skills"][0]["left_out"][0][1].startswith("nearly the same as")
 
@@ -185,5 +191,6 @@ def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project:
     claude(home, project, *steering, gitBranch="--output=/tmp/x", timestamp="--all")
     codex(home, codex_log(project, steering, git={"commit_hash": "--output=x", "branch": "a\nb"}), "one")
     ended = skillopt(project, "harvest", "rows")
+
     assert ended.returncode == 0, ended.stderr
     assert "root:" not in waiting_text(project)

@@ -51,6 +51,7 @@ def test_changes_with_tests_become_candidates_newest_first_and_the_next_call_goe
     first = harvest(project, "-n", "1")
     second = harvest(project)
     third = harvest(project)
+
     assert offered(first) == ["2026-01-04-read-what-a-lunch"]
     assert offered(second) == ["2026-01-03-read-what-a-hotel", "2026-01-02-read-what-a-taxi"]
     assert (first["more"], second["left_out"]) == (True, {"checked before": 1})
@@ -86,6 +87,7 @@ def test_a_candidate_asks_for_the_change_and_shows_what_was_left_out(tmp_path: P
     assert offered(harvest(project)) == ["2026-01-21-read-slips-of-name"]
     (entry,) = read_candidates(waiting(project))
     text = entry.path.read_text(encoding="utf-8")
+
     assert "- `def read_x(text)` in `ledger/x.py`" in entry.prompt
     assert "message: Use float_of_last(text)" in text
     assert "message: Adds tests" in text
@@ -139,6 +141,7 @@ def test_a_test_that_is_right_now_and_then_is_left_out_as_flaky(tmp_path: Path) 
     change = next(iter(merged_changes(Repository.find(project), "HEAD", 1)))
     command = find_test_command(project, f"{sys.executable} -m pytest", "none")
     checked = prove_change(project, change, command, (), ("t", "Read."))
+
     assert "flaky: 1 of 2 runs passed" in checked.reason
 
 
@@ -155,6 +158,7 @@ def test_merges_renames_and_submodules_are_read_as_what_they_change(tmp_path: Pa
     git(project, "merge", "-q", "--no-ff", "-m", "Merge pull request #9 from bo/side\n\nRead dinners", "side")
     assert len(offered(harvest(project, "-n", "1"))) == 1
     (entry,) = read_candidates(waiting(project))
+
     assert entry.prompt.startswith("Read dinners\n\nName dinners rather than")
     assert "`def read_dinner(text)` in `ledger/dinner.py`" in entry.prompt
     assert skillopt(project, "harvest", "agents", "all", "--accept").returncode == 0

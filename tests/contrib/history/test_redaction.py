@@ -19,6 +19,7 @@ def find() -> Iterator[FindSecrets]:
 def test_a_secret_that_is_known_by_the_words_around_it_is_gone_where_it_stands_bare_too(find: FindSecrets) -> None:
     redaction = Redaction(find)
     redaction.learn("The password is hunter2gather, keep it.", 'db_password = "correct-horse-9"')
+
     assert redaction.text("log in with hunter2gather") == "log in with [secret]"
     assert redaction.text("then correct-horse-9") == "then [secret]"
     assert Redaction(find, {"plain words here"}).text("say plain words here!") == "say [secret]!"
@@ -41,6 +42,7 @@ def test_ordinary_requests_stay_as_they_are(find: FindSecrets, text: str) -> Non
 
 def test_hosts_stay_in_files_which_the_repository_has_anyway_and_not_in_words(find: FindSecrets) -> None:
     text = "url = https://shop.corp-of-ann.io/v1"
+
     assert Redaction(find).file(text) == text
     assert Redaction(find).text(text) == "url = https://[host]/v1"
 

@@ -32,6 +32,7 @@ def test_a_correction_belongs_to_the_request_before_it() -> None:
             PastTurn("Write a poem on the rain"),
         )
     )
+
     assert [(one.text, one.corrections) for one in found] == [
         ("Clean the table of vendors", ("No, use commas", "It still fails")),
         ("Write a poem on the rain", ()),

@@ -56,6 +56,7 @@ def test_merged_changes_of_a_clone_train_a_line_of_agents_md(
         compared = ("--of", "worktree", "--of", "incumbent")
         told = skillopt_process(clone, "evaluate", "agents", "--harness", driver, *compared).stdout
     changed = git(clone, "show", "--format=", "skillopt/agents")
+
     assert len(load_suite(clone / "suites" / "agents").splits) == CHANGES
     assert [line for line in changed.splitlines() if line.startswith("+") and line[1:2] != "+"] == [f"+{RULE}"]
     assert re.findall(r"^(\w+): (\d) of 3 tasks passed", told, re.MULTILINE) == [("worktree", "0"), ("incumbent", "3")]

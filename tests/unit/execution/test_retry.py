@@ -58,6 +58,7 @@ def test_a_model_that_does_not_answer_is_told_of_once_with_the_limit_and_an_answ
         retry = Retry(60.0, clock, clock.sleep, timer)
         retry.listener = heard.append
         assert [retry.call(lambda: "done", "openai model=m") for _ in range(3)] == ["done"] * 3
+
     assert heard == ["waiting: no answer of openai model=m for 20 s; a call may be silent for 300 s"]
 
 

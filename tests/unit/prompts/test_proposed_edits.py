@@ -72,6 +72,7 @@ def test_an_edit_whose_text_is_given_twice_and_differently_is_named_and_not_take
     doubled = {**GOOD, "lines": [{"content": "- y", "tasks": ["t1"]}]}
     same = {**GOOD, "lines": [{"content": "- x ", "tasks": ["t1"]}]}
     reading = read_reflection(json.dumps({"edits": [GOOD, doubled, same]}))
+
     assert [edit.text for edit in reading.edits] == ["- x", "- x"]
     assert [why for _, why in reading.unread] == [DOUBLED]
 

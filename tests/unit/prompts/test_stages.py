@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from skillopt.errors import ReplyError
 from skillopt.prompts.failure_groups import group_failures
 from skillopt.prompts.proposed_edits import read_reflection
-from skillopt.prompts.stages import Aim, Told, ask_about_failures, read_meta_update, read_ranking, read_slow_update
+from skillopt.prompts.stages import (
+    Aim,
+    Told,
+    ask_about_failures,
+    ask_repair,
+    read_meta_update,
+    read_ranking,
+    read_slow_update,
+)
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.document import SkillDocument, estimate_tokens
@@ -46,3 +54,9 @@ def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> 
 
 def test_a_ranking_puts_named_edits_first_and_keeps_the_others() -> None:
     assert [edit.id for edit in read_ranking('{"order": ["s1e2", "s1e2"]}', EDITS)] == ["s1e2", "s1e1"]
+
+
+def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
+    prompt = ask_repair("THE PROMPT", "no", "expected a JSON object")
+    assert "expected a JSON object" in prompt.splitlines()[0]  # whoever answers in files sees the first line in a list
+    assert prompt.rstrip().endswith("THE PROMPT")

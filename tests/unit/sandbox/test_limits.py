@@ -52,6 +52,7 @@ def left_of(folder: Path) -> list[int]:
 
 def test_a_program_that_starts_others_without_end_is_ended_with_all_of_them(folder: Path) -> None:
     ended = run(FORKING, folder, Limits(40, MANY.memory, MANY.disk))
+
     assert (ended.exceeded, ended.timed_out) == ("more than 40 processes", False)
     end_inheritors(str(folder))
     assert left_of(folder) == []
@@ -60,12 +61,14 @@ def test_a_program_that_starts_others_without_end_is_ended_with_all_of_them(fold
 def test_a_program_that_takes_memory_without_end_is_ended(folder: Path) -> None:
     code = "x = []\nwhile len(x) < 1000: x.append(b'x' * (8 << 20))"
     ended = run(code, folder, Limits(MANY.processes, 256 << 20, MANY.disk))
+
     assert "0.2 GiB of memory" in ended.exceeded
 
 
 def test_a_program_that_fills_its_folder_with_files_is_ended(folder: Path) -> None:
     code = "n = 0\nwhile n < 10_000:\n  n += 1\n  open(str(n), 'wb').write(b'x' * 500_000)"
     ended = run(code, folder, Limits(MANY.processes, MANY.memory, 1 << 20))
+
     assert "more than 0.0 GiB" in ended.exceeded
     assert folder_size(str(folder), on_disk=True) > 1 << 20
 
@@ -74,17 +77,20 @@ def test_one_file_cannot_become_larger_than_the_limit_on_disk(folder: Path) -> N
     bounded = "import resource\nwhile resource.getrlimit(resource.RLIMIT_FSIZE)[0] < 0: pass"
     code = f"{bounded}\nopen('large', 'wb').truncate(1 << 30)"
     ended = run(code, folder, Limits(MANY.processes, MANY.memory, 1 << 20))
+
     assert ended.status != 0
     assert (folder / "large").stat().st_size == 0
 
 
 def test_a_program_within_its_limits_ends_by_itself(folder: Path) -> None:
     ended = run("import subprocess; subprocess.run(['true']); print('done')", folder, verifier_limits())
+
     assert ended == ProcessResult(0, "done\n", "")
 
 
 def test_a_rollout_may_use_no_more_memory_than_there_is() -> None:
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
     assert rollout_limits().processes >= 256
     assert verifier_limits().memory <= rollout_limits().memory < there
 

@@ -57,6 +57,7 @@ def test_a_path_that_is_not_plain_is_refused_and_nothing_is_left(path: str, tmp_
         patch.setattr("tempfile.tempdir", str(tmp_path))
         with pytest.raises(SuiteError, match="expected a relative path"), Workspace.create([File(path, b"")]):
             pass
+
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,14 +78,17 @@ def test_folders_without_permission_and_very_deep_ones_are_removed() -> None:
         locked.mkdir()
         (locked / "file").touch()
         locked.chmod(0)
+
         # The superuser gets past permissions; nobody is held up by them.
         assert changed_files(workspace.path, ()) in {(), ("locked/file",)}
+
     assert is_removed(workspace)
 
 
 def test_a_workspace_of_many_files_is_removed_too_although_nobody_waits_for_it() -> None:
     with Workspace.create([File(f"out/{number}", b"") for number in range(1_100)]) as workspace:
         pass
+
     assert is_removed(workspace)
 
 
@@ -93,17 +97,20 @@ def test_a_file_behind_a_link_is_not_found(folder: Path, tmp_path: Path) -> None
     (folder / "out").symlink_to(tmp_path)
     (folder / "secret").symlink_to(tmp_path / "secret")
     os.link(tmp_path / "secret", folder / "other")
+
     assert find_files(str(folder), ["out/", "out/secret", "secret", "other", "empty"], bool, 9) == ["empty"]
 
 
 def test_changed_files_are_those_written_and_deleted(folder: Path) -> None:
     assert changed_files(str(folder), FILES) == ()
+
     (folder / "input.csv").write_bytes(b"a;b\n")
     (folder / "deep/er/notes.md").unlink()
     (folder / "new").mkdir()
     (folder / "new/file").touch()
     (folder / "link").symlink_to("empty")
     os.mkfifo(folder / "pipe")
+
     assert changed_files(str(folder), FILES) == ("deep/er/notes.md", "input.csv", "link", "new/file", "pipe")
 
 
@@ -111,6 +118,7 @@ def test_a_file_replaced_by_a_link_to_the_same_text_has_changed(folder: Path, tm
     (tmp_path / "same").write_bytes(b"a,b\n")
     (folder / "input.csv").unlink()
     (folder / "input.csv").symlink_to(tmp_path / "same")
+
     assert changed_files(str(folder), FILES) == ("input.csv",)
 
 
@@ -127,7 +135,9 @@ def test_reading_follows_no_link_and_opens_nothing_but_files(folder: Path, tmp_p
     (folder / "folder_link").symlink_to(tmp_path)
     (folder / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(folder / "pipe")
+
     found = read_workspace_file(str(folder), path, 100)
+
     assert isinstance(found, Unreadable)
     assert found.reason.startswith("expected a regular file")
 
@@ -140,6 +150,7 @@ def test_a_copy_holds_the_files_and_leaves_the_rest_out(folder: Path, tmp_path: 
     (folder / "reward.json").mkdir()
     (folder / "reward.json/x").touch()
     (folder / "script").touch(0o755)
+
     with Workspace.copy(str(folder), listed(folder, lambda path: not path.startswith("reward.json"))) as copy:
         assert contents(Path(copy.path)) == {file.path: file.content for file in FILES} | {"script": b""}
         assert os.access(Path(copy.path, "script"), os.X_OK)
@@ -156,8 +167,10 @@ def test_files_placed_in_a_copy_win_over_whatever_stands_there(folder: Path, tmp
                 place.write_text("mine")
             case "folder":
                 (place / "inner").mkdir(parents=True)
+
     with Workspace.copy(str(folder), listed(folder), [File("check.py", b"1"), File("tests/a.py", b"2")]) as copy:
         found = contents(Path(copy.path))
+
     assert (found["check.py"], found["tests/a.py"]) == (b"1", b"2")
     assert list(tmp_path.iterdir()) == []
 
@@ -165,14 +178,17 @@ def test_files_placed_in_a_copy_win_over_whatever_stands_there(folder: Path, tmp
 def test_the_size_counts_sparse_files_in_full(folder: Path) -> None:
     with (folder / "sparse").open("wb") as file:
         file.truncate(10**12)
+
     assert folder_size(str(folder), on_disk=False) >= 10**12
 
 
 def test_a_program_has_no_input_and_a_minimal_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "x")
+
     ended = run(
         "import os, sys; print(sys.stdin.read(), *sorted(os.environ)); print(os.environ['HOME'])", folder, A="1"
     )
+
     names, home = ended.stdout.splitlines()
     # macOS and the C locale add names of their own.
     assert set(names.split()) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"A", "HOME", "LANG", "PATH", "TMPDIR"}
@@ -188,6 +204,7 @@ print(child.pid, flush=True)
 time.sleep(60)
 """
     ended = run(code, folder, timeout=2)
+
     assert ended.timed_out
     assert ended.status == -9
     assert is_gone(int(ended.stdout))
@@ -199,6 +216,7 @@ import subprocess, sys
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid)
 """
     ended = run(code, folder)
+
     assert (ended.status, ended.timed_out) == (0, False)
     assert is_gone(int(ended.stdout))
 
@@ -220,12 +238,15 @@ print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], st
 """
     ended = run(code, folder)
     os.kill(int(ended.stdout), 9)
+
     assert (ended.status, ended.timed_out) == (0, False)
 
 
 def test_of_a_long_output_the_first_and_the_last_part_are_kept(folder: Path) -> None:
     code = "print('first' + 'x' * 5_000_000 + 'last', end='')"
+
     ended = run_process([sys.executable, "-I", "-c", code], str(folder), {}, 30, output_limit=1000)
+
     assert ended.stdout.startswith("firstx")
     assert ended.stdout.endswith("xlast")
     assert "\n[... 4999009 bytes left out ...]\n" in ended.stdout
@@ -237,6 +258,7 @@ def test_what_lies_over_64_folders_deep_takes_disk_and_is_neither_listed_nor_cop
     deep.mkdir(parents=True)
     (deep / "far").write_bytes(b"x" * 100_000)
     (deep.parent / "near").write_bytes(b"x")
+
     assert folder_size(str(tmp_path), on_disk=True) >= 100_000
     assert [Path(name).name for name in changed_files(str(tmp_path), ())] == ["near"]
     with Workspace.copy(str(tmp_path), listed(tmp_path)) as copy:

@@ -44,6 +44,7 @@ def test_rendering_a_parsed_document_gives_back_any_bytes(source: bytes) -> None
 )
 def test_frontmatter_stands_between_the_first_two_fences(text: str, frontmatter: str | None, body: str) -> None:
     document = SkillDocument(text)
+
     assert (document.frontmatter, document.body) == (frontmatter, body)
 
 
@@ -56,6 +57,7 @@ def test_sections_are_the_headings_that_markdown_sees(document: SkillDocument) -
         for token, inline in pairwise(tokens)
         if token.type == "heading_open" and token.level == 0 and token.map
     ]
+
     found = [
         (section.title, section.level, re.split(r"[\r\n]", document.text[section.start : section.body])[0])
         for section in document.sections
@@ -74,6 +76,7 @@ def test_blocks_are_exact_slices_that_markdown_sees_too(document: SkillDocument)
             end = start + len(text)
             if not any(region.start < end and start < region.end for region in document.regions):
                 expected.append((start, end, text))
+
     assert [(block.start, block.end, block.text) for block in document.blocks] == expected
     assert all(document.text[block.start : block.end] == block.text for block in document.blocks)
     assert all(document.line_of(block.start) == block.line for block in document.blocks)
@@ -112,12 +115,15 @@ def test_every_byte_from_a_begin_marker_to_its_end_is_protected(document: SkillD
 )
 def test_regions_protect_at_least_what_their_markers_enclose(text: str, protected: list[str]) -> None:
     document = SkillDocument(text)
+
     assert [document.text[slice(*region.inner)] for region in document.regions] == protected
 
 
 def test_rewriting_a_region_leaves_all_other_text_alone() -> None:
     document = SkillDocument("# A\r\n<!-- skillopt:begin guidance -->old<!-- skillopt:end guidance -->\r\nafter")
+
     changed = document.with_region(GUIDANCE, "one\ntwo")
+
     assert changed.text == (
         "# A\r\n<!-- skillopt:begin guidance -->\r\none\r\ntwo\r\n<!-- skillopt:end guidance -->\r\nafter"
     )
@@ -131,5 +137,6 @@ def test_a_skill_is_identified_by_all_its_bytes() -> None:
         Skill("x", SkillDocument("body"), (File("b", b"1"),)),
         Skill("x", SkillDocument("body")),
     )
+
     assert len({skill.digest, *(other.digest for other in others)}) == 5
     assert Skill("renamed", SkillDocument("body"), (File("a", b"1"),)).digest == skill.digest

@@ -194,6 +194,7 @@ LISTED = "# Tidy\n\nRules:\n\n* Trim cells.\n* Keep dates.\n\n1. Read.\n2. Write
 )
 def test_an_add_in_the_middle_of_a_list_does_not_split_it(anchor: str, content: str, expected: str) -> None:
     after = apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, anchor, content=content)]).document
+
     assert expected in after.text
 
 

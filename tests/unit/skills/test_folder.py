@@ -32,7 +32,9 @@ def make(root: Path, files: dict[str, bytes]) -> Path:
 def test_a_folder_is_read_with_every_byte_and_its_files_in_order(tmp_path: Path) -> None:
     folder = make(tmp_path, {"scripts/b.py": b"\xff\x00", "scripts/a.py": b"", "A.txt": b"1", "scripts-x": b"2"})
     (folder / "empty").mkdir()
+
     skill = read_skill(folder)
+
     assert (skill.name, skill.document.text) == ("tidy", "---\nname: tidy\n---\n")
     assert skill.files == (
         File("A.txt", b"1"),
@@ -46,6 +48,7 @@ def test_evals_version_control_and_caches_are_left_out(tmp_path: Path) -> None:
     left_out = ("evals/evals.json", ".git/config", "scripts/__pycache__/a.pyc", ".skillopt/ledger", ".DS_Store", "x~")
     folder = make(tmp_path, dict.fromkeys((*left_out, "scripts/evals/kept.txt"), b"x"))
     (folder / ".venv").symlink_to(tmp_path)
+
     assert [file.path for file in read_skill(folder).files] == ["scripts/evals/kept.txt"]
     assert not any(is_shipped(path) for path in left_out)
 
@@ -56,7 +59,9 @@ def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_pa
     (tmp_path / "common" / "a.md").write_bytes(b"a")
     (folder / "CLAUDE.md").symlink_to("AGENTS.md")
     (folder / "refs").symlink_to("../../common")
+
     skill = read_skill(folder, tmp_path)
+
     assert [(file.path, file.content) for file in skill.files] == [
         ("AGENTS.md", b"read"),
         ("CLAUDE.md", b"read"),
@@ -79,7 +84,9 @@ def test_a_link_that_leads_out_nowhere_or_around_is_left_out(tmp_path: Path, tar
     folder = make(repository, {"kept.md": b"x"})
     (tmp_path / "outside").write_text("secret")
     (folder / "notes.md").symlink_to(target)
+
     skill = read_skill(folder, repository)
+
     assert [file.path for file in skill.files] == ["kept.md"]
     assert [why in reason for reason in skill.left_out] == [True]
 
@@ -91,15 +98,18 @@ def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(t
     private.write_text("---\nname: tidy\n---\nsecret\n")
     (folder / name).unlink(missing_ok=True)
     os.link(private, folder / name)
+
     with pytest.raises(SkillError, match="2 hard links") as refused:
         read_skill(folder)
     assert "secret" not in str(refused.value)
+
     subprocess.run(["sh", "-c", str(refused.value).split("`")[1]], cwd=(folder / name).parent, check=True)
     assert any(b"secret" in file.content for file in read_skill(folder).shipped)
 
 
 def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     folder = make(tmp_path, {f"data/{number}": b"" for number in range(MAX_FILES)})
+
     with pytest.raises(SkillError, match=rf"most {MAX_FILES} .*{MAX_FILES + 1}"):
         read_skill(folder)
     (folder / "data" / "0").unlink()
@@ -111,6 +121,7 @@ def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
 )
 def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[str, bytes]) -> None:
     skill = Skill("x", SkillDocument.parse(source), tuple(File(path, files[path]) for path in sorted(files)))
+
     assert skill_from_files("x", skill.shipped) == skill
     assert decode_skill("x", encode_skill(skill)) == skill
     assert skill_from_files("x", tuple(reversed(skill.shipped))).digest == skill.digest

@@ -28,6 +28,7 @@ def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) ->
         "flag: true\nlist: [a, 1.5]\nempty:\nday: 2026-01-02\nbig: 1e999",
         newline=newline,
     )
+
     assert found == Frontmatter(
         Fields(
             (
@@ -100,4 +101,5 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
 )
 def test_a_broken_frontmatter_is_read_line_by_line(yaml: str, name: str | None, description: str | None) -> None:
     found = read_leniently(SkillDocument(f"---\n{yaml}\n---\nbody\n"))
+
     assert (found.name, found.description) == (name, description)

@@ -58,6 +58,7 @@ def test_a_skill_that_keeps_all_rules_has_no_findings(text: str) -> None:
 def test_a_frontmatter_that_claude_code_drops_is_an_error_of_that_client(fields: str, line: int | None) -> None:
     """As `claude plugin validate` 2.1.332 judges the same texts."""
     found = [one.line for one in findings(f"---\nname: tidy\n{fields}---\n# b\n") if "drops" in one.message]
+
     assert found == ([] if line is None else [line])
 
 
@@ -96,6 +97,7 @@ def test_a_broken_rule_is_found_on_its_line(text: str, severity: str, line: int,
     found = [
         finding for finding in findings(text) if finding.level is Level.SPECIFICATION and message in finding.message
     ]
+
     assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
 
 
@@ -118,6 +120,8 @@ def test_what_edits_could_damage_is_not_trained(text: str, message: str) -> None
 )
 def test_every_finding_names_a_line_of_the_file_in_order(text: str, form: str) -> None:
     document = SkillDocument(form.format(text))
+
     lines = [finding.line for finding in validate(Skill("a", document))]
+
     assert lines == sorted(lines)
     assert all(1 <= line <= max(len(document.line_starts) - 1, 1) for line in lines)

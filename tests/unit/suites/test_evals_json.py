@@ -41,7 +41,9 @@ def options(task: Task) -> object:
 def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"```json\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     files = {"SKILL.md": SKILL, "evals/evals.json": example, "evals/files/orders.csv": "id\n1\n"}
+
     suite = load_suite(write(tmp_path / "any", files))
+
     assert suite.name == "orders"
     assert [task.id for _, task in suite.splits] == ["eval-1", "eval-2", "eval-greeting"]
     assert suite.folds is not None
@@ -58,7 +60,9 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
     evals = [{"id": at, "prompt": f"do {at}", "files": named, **RUBRIC} for at in range(2)]
     folder = make(tmp_path, *evals, **dict.fromkeys(named[:3], "1"))
     (folder / "linked.csv").symlink_to("assets/a.csv")
+
     one, other = (task for _, task in load_suite(folder).splits if task.files)
+
     assert [file.path for file in one.files] == ["data/a.csv", "assets/a.csv", "evals/b.csv", "linked.csv"]
     assert {file.content for file in one.files} == {b"1"}
     assert other.files == one.files
@@ -96,6 +100,7 @@ def test_an_eval_that_cannot_run_is_skipped_with_its_line(
     write(tmp_path, {"secret": "outside"})
     (folder / "link").symlink_to(tmp_path / "secret")
     reading = read_tasks(folder)
+
     (skipped,) = reading.skipped
     assert (skipped.path, skipped.line, skipped.name) == (folder / "evals" / "evals.json", 4, "eval-2")
     assert reason in skipped.reason
@@ -119,7 +124,9 @@ def test_all_of_json_is_found_on_its_line(tmp_path_factory: pytest.TempPathFacto
     text = json.dumps(value, indent=indent)
     path = tmp_path_factory.mktemp("json") / "value.json"
     path.write_text(text, encoding="utf-8")
+
     lines = read_json(path).lines
+
     # Written with an indent, every key and item begins a line of its own, in the order of the walk.
     begun = [at for at, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("]", "}")]
     assert lines == dict(zip(walk(value, ()), begun, strict=True))

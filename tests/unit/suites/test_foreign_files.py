@@ -22,18 +22,22 @@ def placed(folder: Path, *names: str) -> Folder:
 def test_files_of_tools_and_credentials_are_refused_by_name_link_and_folder(tmp_path: Path, name: str) -> None:
     folder = placed(tmp_path, name, "data.csv")
     (tmp_path / "link").symlink_to(name)
+
     for each in (name, "link"):
         with pytest.raises(SuiteError, match="file for agents"):
             folder.place(each)
     (tmp_path / "link").unlink()
+
     assert [file.path for file in folder.files(".", "")] == ["data.csv"]
 
 
 @pytest.mark.parametrize("name", [".env.example", "app/.env.sample", ".env.template"])
 def test_a_template_of_an_env_file_is_placed_unless_a_credential_is_in_it(tmp_path: Path, name: str) -> None:
     folder = placed(tmp_path, name)
+
     assert folder.read(name) == b"text"
     assert [file.path for file in folder.files(".", "")] == [name]
+
     (tmp_path / name).write_text("AWS_KEY=AKIAABCDEFGHIJKLMNOP\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="file for agents"):
         folder.place(name)
@@ -44,7 +48,9 @@ def test_evals_that_name_their_folder_or_the_skill_place_neither_answers_nor_ski
     placed(tmp_path, "SKILL.md", "evals/orders.csv", "evals/cases.yaml", "evals/trigger-evals.json")
     entry = {"prompt": "Count.", "expected_output": "3", "files": ["evals", "./SKILL.md"]}
     (tmp_path / "evals" / "evals.json").write_text(json.dumps({"evals": [entry]}), encoding="utf-8")
+
     ((_, task),) = read_tasks(tmp_path).tasks
+
     assert [file.path for file in task.files] == ["evals/orders.csv"]
 
 
@@ -65,8 +71,10 @@ NATIVE = """tasks:
 def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, path: str) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
+
     with pytest.raises(SuiteError, match=rf"suite\.yaml:7: task 'b'.*found {path!r}"):
         read_tasks(suite)
+
     (tmp_path / "evals.json").write_text(
         json.dumps([{"prompt": "a", "expected": "b", "files": [{"path": path, "content": "x"}]}]), encoding="utf-8"
     )
@@ -79,6 +87,7 @@ def test_a_hard_link_in_a_suite_is_refused_with_its_line(tmp_path: Path) -> None
     os.link(tmp_path / "private.txt", tmp_path / "suite" / "data.txt")
     suite = tmp_path / "suite" / "suite.yaml"
     suite.write_text(NATIVE.format(path="data.txt", content="source: data.txt"), encoding="utf-8")
+
     with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b'.* hard links"):
         read_tasks(suite)
     with pytest.raises(SuiteError, match="hard links"):

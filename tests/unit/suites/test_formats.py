@@ -34,6 +34,7 @@ class TestFormatsOfTheCore(FormatContract): ...
 
 def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
     tasks = tasks_of("evals-json-typed")
+
     assert parts(tasks["eval-1"]) == [
         ("regex", {"pattern": r"orders\ list", "ignore_case": True}),
         ("regex", {"pattern": "rm +-rf", "absent": True, "ignore_case": True}),
@@ -51,7 +52,9 @@ def test_a_skill_brings_its_tasks_and_other_folders_bring_none(tmp_path: Path, f
     (tmp_path / found).parent.mkdir(exist_ok=True)
     (tmp_path / found).write_text('[{"prompt": "a", "expected": "b"}]', encoding="utf-8")
     assert find_tasks(tmp_path) is None
+
     (tmp_path / "SKILL.md").write_text("---\nname: orders\n---\n# Orders\n", encoding="utf-8")
+
     assert find_tasks(tmp_path) == tmp_path / found
 
 
@@ -62,8 +65,10 @@ def test_what_a_reader_stumbles_over_is_an_error_with_the_path(tmp_path: Path, m
     monkeypatch.setattr("skillopt.suites.formats.native.read_native", stumble)
     path = tmp_path / "suite.yaml"
     path.touch()
+
     with pytest.raises(SuiteError) as caught:
         read_tasks(path)
+
     assert str(caught.value).startswith(f"{path}:1: expected a suite")
 
 
@@ -79,7 +84,9 @@ def test_what_a_reader_stumbles_over_is_an_error_with_the_path(tmp_path: Path, m
 )
 def test_sets_of_triggers_in_all_their_shapes_never_become_tasks(tmp_path: Path, value: object) -> None:
     (tmp_path / "s").mkdir()
+
     reading = read_tasks(evals(tmp_path / "s", value))
+
     assert [(each.query, each.should_trigger) for each in reading.triggers] == [("a", True), ("b", False)]
     assert reading.tasks == ()
 
@@ -95,6 +102,7 @@ def test_sets_of_triggers_in_all_their_shapes_never_become_tasks(tmp_path: Path,
 )
 def test_evals_are_found_in_mappings_and_under_other_keys(tmp_path: Path, value: object) -> None:
     reading = read_tasks(evals(tmp_path, value))
+
     assert [task.prompt for _, task in reading.tasks] == ["a", "b"]
     assert reading.skipped == ()
 
@@ -117,6 +125,7 @@ VALUES = st.recursive(
 @given(value=VALUES | st.lists(st.dictionaries(KEYS, VALUES, min_size=3, max_size=6), min_size=1, max_size=4))
 def test_any_file_loads_or_is_refused_with_its_place(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
     path = evals(tmp_path_factory.mktemp("any"), value)
+
     said, reading = "", None
     try:
         reading = read_tasks(path)

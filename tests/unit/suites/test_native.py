@@ -41,7 +41,9 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     example = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[0]
     data = {"data/dates.csv": "d\n05/03/2024\n", "data/dates-expected.csv": "d\n2024-03-05\n"}
     write(tmp_path, data)
+
     suite = load(tmp_path, example)
+
     assert len(example.splitlines()) <= 20
     assert suite.name == "orders"
     assert [(split.value, each.id) for split, each in suite.splits] == [
@@ -64,7 +66,9 @@ def test_tasks_of_a_folder_come_from_all_its_files_in_a_fixed_order(tmp_path: Pa
         "tasks/a.yml": f"id: three\nprompt: 3 x\nsplit: test\n{EXACT}\n",
         "tasks/notes.txt": "not a task",
     }
+
     suite = load_suite(write(tmp_path, files))
+
     assert [each.id for _, each in suite.splits] == ["one", "two", "three", "four"]
 
 
@@ -76,7 +80,9 @@ def test_files_are_listed_mapped_or_written_out(tmp_path: Path) -> None:
         [{"path": "z.csv", "source": "b.csv"}],
     ]
     lines = [task(id=split, split=split, files=files) for split, files in zip(Split, ways, strict=True)]
+
     suite = load_suite(write(tmp_path, {"tasks.jsonl": "\n".join(lines)}))
+
     assert [each.files for _, each in suite.splits] == [
         (File("data/a.csv", b"a"), File("c.csv", "é".encode())),
         (File("x/y.csv", b"a"), File("b.csv", b"b")),
@@ -98,6 +104,7 @@ tasks:
 - {id: c, prompt: z, split: test, verifier: {kind: numeric, value: 1}}
 """,
     )
+
     first, second, third = (each for _, each in suite.splits)
     assert (first.id, first.tags, first.timeout) == ("1", ("csv",), 30)
     assert (second.tags, second.timeout) == ((), 2.5)
@@ -149,6 +156,8 @@ def test_a_mistake_in_a_json_line_is_named_with_its_line(tmp_path: Path, line: s
     folder = write(tmp_path / "suite", {"tasks.jsonl": f"\n{task(id='first')}\n{line}\n", "data/x": "", "a": ""})
     write(tmp_path, {"secret": "outside"})
     (folder / "link").symlink_to(tmp_path / "secret")
+
     with pytest.raises(SuiteError) as raised:
         load_suite(folder)
+
     assert str(raised.value).startswith(f"{folder}/tasks.jsonl:3: {problem}")

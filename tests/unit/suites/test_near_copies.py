@@ -17,6 +17,7 @@ def test_requests_that_differ_in_numbers_and_spelling_are_near_copies() -> None:
         "clean the Vendor Table 9 for import, please",
         "Write the release notes for version 2",
     ]
+
     assert near_copies(texts) == ((0, 2), (1, 3))
 
 
@@ -29,4 +30,5 @@ def test_texts_are_in_one_group_just_when_a_chain_of_near_copies_joins_them(text
             joined = reached[one] | reached[other]
             for at in joined:
                 reached[at] = joined
+
     assert {frozenset(group) for group in near_copies(texts)} == {frozenset(group) for group in reached}

@@ -42,6 +42,7 @@ def entry(project: Path, name: str, prompt: str = "Read hotel bills.") -> str:
 def test_a_task_begins_with_a_commit_below_its_own_files_and_its_check_has_those_of_another(project: Path) -> None:
     add_tasks(project / "suites" / "agents" / "suite.yaml", [entry(project, "one")])
     ((_, task),) = load_suite(project / "suites" / "agents").splits
+
     assert [file.path for file in task.files] == ["ledger/taxi.py"]
     assert {file.path: file.content for file in task.placed}["ledger/taxi.py"] == b"mine"
     assert [file.path for file in task.placed] == [
@@ -56,6 +57,7 @@ def test_tasks_of_other_commits_are_other_tasks_and_are_written_with_their_commi
     ((_, task),) = load_suite(project / "suites" / "agents").splits
     assert task.tree is not None
     other = replace(task, tree=replace(task.tree, commit="1" * 40))
+
     assert other.digest != task.digest
     assert other.content_digest != task.content_digest
     assert task_entry(task)["repository"] == {"commit": task.tree.commit, "without": ["tests", "AGENTS.md"]}
@@ -69,6 +71,7 @@ def test_tasks_with_dates_are_put_in_splits_by_them_and_later_ones_go_where_they
     first = {task.id: split for split, task in load_suite(suite).splits}
     add_tasks(suite, [entry(project, "2026-01-01-late", "Write a poem on rain, with rhymes.")])
     second = {task.id: split for split, task in load_suite(suite).splits}
+
     assert list(first.values()) == [Split.TRAIN, Split.TRAIN, Split.VAL, Split.VAL]
     assert second == {**first, "2026-01-01-late": Split.TRAIN}
 
@@ -78,6 +81,7 @@ def test_of_many_the_youngest_are_held_out_and_no_day_is_cut() -> None:
     ids = [f"2026-01-{day:02}-{name}" for day, name in zip(days, "abcdefghijkl", strict=True)]
     found = split_by_date(ids[::-1], {})
     parts = {split: [name for name, own in found.items() if own is split] for split in Split}
+
     assert [len(names) for names in parts.values()] == [6, 3, 3]
     assert max(parts[Split.TRAIN])[:10] < min(parts[Split.VAL])[:10]
     assert max(parts[Split.VAL])[:10] < min(parts[Split.TEST])[:10]

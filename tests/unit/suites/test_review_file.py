@@ -30,6 +30,7 @@ def test_a_draft_stands_in_a_file_of_its_own_with_its_outcome_and_waits(tmp_path
     put(tmp_path, EASY, TRIED)
     (entry,) = read_candidates(tmp_path)
     text = entry.path.read_text(encoding="utf-8")
+
     assert entry.path.name == "one.yaml"
     assert "skill, near miss: 0 of 1" in text
     assert "- 'checks said: found y'" in text
@@ -44,6 +45,7 @@ def test_a_decision_in_an_editor_counts_and_a_changed_task(tmp_path: Path, word:
     text = path.read_text(encoding="utf-8").replace("decision: open", f"decision: '{word}'").replace("Do it", "Do that")
     path.write_text(text.replace("\n", "\r\n"), encoding="utf-8", newline="")
     (entry,) = read_candidates(tmp_path)
+
     assert (entry.decision, entry.prompt) == (decision, "Do that.")
 
 

@@ -33,7 +33,9 @@ def test_values_that_are_written_as_yaml_are_read_as_they_were(value: dict[str, 
 def test_a_suite_is_written_to_be_read_by_people() -> None:
     spec = VerifierSpec("exact", '{"value":"3, 5"}')
     task = Task("late", "Which are late?\nName them.", spec, (File("a.csv", b"3\n"),))
+
     suite, _ = write_suite("orders", ((None, task),))
+
     assert suite.content.decode() == (
         "name: orders\ntasks:\n- id: late\n  prompt: |-\n    Which are late?\n    Name them.\n"
         "  files:\n    a.csv: files/late/input/a.csv\n  verifier:\n    kind: exact\n    value: 3, 5\n"

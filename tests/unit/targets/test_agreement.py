@@ -45,6 +45,7 @@ def test_a_yes_holds_for_the_files_of_the_project_that_the_table_names_as_they_w
     assert "tools/agent.py, rules.txt as they" in terms.words
     terms.agree()
     expect_agreement(terms)
+
     for file, text in ((script, "import os\n"), (rules, "be quick\n")):
         before = file.read_text()
         file.write_text(text)

@@ -26,6 +26,7 @@ def read(path: Path, tally: LineTally | None = None, *, codex: bool = False) -> 
 
 def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interruptions(tmp_path: Path) -> None:
     session = read(write_log(tmp_path / "a.jsonl", claude_log("/home/ann/shop", TURNS)))
+
     assert (session.id, session.cwd, session.branch, session.kind) == (
         "one",
         "/home/ann/shop",
@@ -56,6 +57,7 @@ def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interrup
 )
 def test_sessions_without_a_person_are_told(tmp_path: Path, rows: list[dict[str, object]], kind: SessionKind) -> None:
     session = read(write_log(tmp_path / "a.jsonl", rows), codex="payload" in rows[0])
+
     assert session.kind is kind
 
 
@@ -64,6 +66,7 @@ def test_what_sub_agents_and_the_client_say_is_not_taken_for_words_of_the_person
     rows += claude_log("/w", [Said("Look at all the files")], isSidechain=True)
     rows += claude_log("/w", [Said("Summary of it all")], isCompactSummary=True)
     session = read(write_log(tmp_path / "a.jsonl", rows))
+
     assert [turn.text for turn in session.turns] == ["Before after", "/compact"]
 
 
@@ -74,6 +77,7 @@ def test_damaged_lines_are_counted_and_the_others_read(tmp_path: Path) -> None:
     broken = [b"\xff\xfe\x00 no text", b"42", b"[" * 5_000, b'"text"', huge, good[:40]]
     path.write_bytes(b"\n".join([good, b"", good.replace(b"Clean", b"Cl\xffan"), *broken]))
     session = read(path, tally)
+
     assert [turn.text for turn in session.turns] == ["Clean the table", "Cl\ufffdan the table"]
     assert (tally.lines, tally.long, tally.broken) == (7, 1, 5)
 
@@ -86,6 +90,7 @@ def test_links_and_special_files_are_counted_and_not_followed(tmp_path: Path) ->
     (folder / "c.jsonl").symlink_to(outside / "a.jsonl")
     os.mkfifo(folder / "d.jsonl")
     found = list(find_logs(folder, tally))
+
     assert [path.name for path in found] == ["b.jsonl", "d.jsonl"]
     assert tally.links == 2
     assert [list(read_log(path, tally)) != [] for path in found] == [True, False]
@@ -96,6 +101,7 @@ def test_a_log_of_another_folder_is_read_no_further_than_its_folder(tmp_path: Pa
     tally = LineTally()
     path = write_log(tmp_path / "a.jsonl", claude_log("/elsewhere", TURNS * 100))
     session = ClaudeSessions({}, Path("/n")).read(read_log(path, tally), tally, lambda cwd, _: cwd == "/here")
+
     assert session.turns == ()
     assert tally.lines <= 2
 
@@ -103,5 +109,6 @@ def test_a_log_of_another_folder_is_read_no_further_than_its_folder(tmp_path: Pa
 def test_a_long_session_is_kept_in_bounds(tmp_path: Path) -> None:
     said = [Said(f"Request number {number} " + "word " * 4_100) for number in range(410)]
     session = read(write_log(tmp_path / "a.jsonl", claude_log("/w", said)))
+
     assert len(session.turns) <= 400
     assert max(len(turn.text) for turn in session.turns) <= 20_000

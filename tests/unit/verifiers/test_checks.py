@@ -28,7 +28,9 @@ class TestChecksVerifier(VerifierContract):
 
 def test_the_score_is_the_weighted_share_of_the_checks_and_each_failed_one_is_named() -> None:
     checks = [{**regex("total", "says the total"), "weight": 3}, regex("sorry", "no excuse", absent=True), regex("x")]
+
     score = score_answer(make_spec("checks", checks=checks), "The total is 3, sorry.")
+
     assert (score.value, score.passed) == (0.6, False)
     assert score.feedback.splitlines() == [
         'no excuse: answer: expected no match of "sorry", found one',
@@ -39,7 +41,9 @@ def test_the_score_is_the_weighted_share_of_the_checks_and_each_failed_one_is_na
 def test_checks_that_cost_nothing_run_before_the_judge_and_its_usage_is_counted() -> None:
     model = ScriptedModel(answer("yn", ("kind", "short")))
     spec = make_spec("checks", checks=[judged("kind", "short"), regex("done", "says done")])
+
     score = load_verifier(spec, model).score(Trajectory(answer="nothing"), ".")
+
     assert score.value == 0.25
     assert score.usage == Usage(calls=len(model.prompts))
     assert model.prompts

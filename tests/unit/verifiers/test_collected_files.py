@@ -36,6 +36,7 @@ def test_a_pattern_beside_the_verifier_s_files_is_refused_unless_the_agent_s_cod
 
 def test_code_that_is_run_comes_with_all_but_hidden_files_rewards_and_what_lies_in_folders_of_tests() -> None:
     found = collected("**", anywhere=True)
+
     paths = ["a.py", "src/b.py", "conftest.py", "reward.json", "lib/y.py", ".env"]
     assert [path for path in paths if found.takes(path)] == paths[:3]
 
@@ -52,6 +53,7 @@ def test_only_named_files_and_the_folders_of_patterns_are_looked_into() -> None:
 
     with Workspace.create(files) as workspace:
         found = find_files(workspace.path, chosen.starts, wanted, 9)
+
     assert isinstance(found, list)
     assert set(found) == {"out/", "out/b/", "out/b/c.csv", "total.txt"}
     assert sorted(looked) == ["out/a.csv", "out/b/", "out/b/c.csv", "out/b/d/"]

@@ -52,6 +52,7 @@ class TestCommandVerifier(VerifierContract):
 
 def test_another_status_than_0_is_a_plain_fail(workspace: Path) -> None:
     score = run("print('two cells differ'); raise SystemExit(125)", workspace)
+
     assert score == Score(0.0, passed=False, feedback="the check ended with status 125\ntwo cells differ")
 
 
@@ -59,12 +60,14 @@ def test_another_status_than_0_is_a_plain_fail(workspace: Path) -> None:
 def test_a_reward_is_the_soft_score(workspace: Path, key: str) -> None:
     said = f'{{"{key}": 0.25, "feedback": "three missing", "more": 1}}'
     score = run(reward(said), workspace, reward="reward.json")
+
     assert score == Score(0.25, passed=False, feedback="three missing")
 
 
 def test_a_reward_that_the_agent_s_program_writes_scores_nothing(workspace: Path) -> None:
     (workspace / "solution.py").write_text("open('reward.json', 'w').write('{\"score\": 1}')")
     check = "import subprocess, sys; subprocess.run([sys.executable, 'solution.py']); raise SystemExit(1)"
+
     assert run(check, workspace, collect=["solution.py"]).value == 0
     assert run(check, workspace, collect=["solution.py"], reward="reward.json").value == 0
 
@@ -80,6 +83,7 @@ def test_code_of_the_agent_is_run_apart_and_only_what_it_prints_comes_back(works
     said: dict[str, Any] = {"collect": ["solution.py"], "runs": "agent", "reward": "reward.json"}
     (workspace / "solution.py").write_text("print(int(input()) ** 2)")
     assert run(ASKS, workspace, **said).passed
+
     (workspace / "solution.py").write_text("import os; open('reward.json', 'w'); print(sorted(os.listdir()))")
     listed = "['.input', 'reward.json', 'solution.py']\n"
     assert run(ASKS, workspace, **said) == Score(0.0, passed=False, feedback=listed)
@@ -110,6 +114,7 @@ def test_files_that_a_check_names_are_collected_and_its_feedback_says_so(workspa
     code = b"raise SystemExit(open('input.csv').read() + open('total.txt').read())"
     spec = make_spec("command", File("check.py", code), argv=["python", "check.py"])
     score = load_verifier(replace(spec, inputs=(File("input.csv", b"as placed "),))).score(Trajectory(), str(workspace))
+
     assert score.feedback.splitlines()[1:] == ["as placed 1", "given to the check: total.txt (`collect` names files)"]
 
 
@@ -121,12 +126,14 @@ def test_an_unusable_reward_is_the_crash_of_the_verifier(workspace: Path, text: 
 
 def test_a_check_that_does_not_end_scores_0(workspace: Path) -> None:
     score = run("while True: pass", workspace, timeout=0.3)
+
     assert score == Score(0.0, passed=False, feedback="the check did not end within 0.3 s")
 
 
 def test_the_files_of_the_verifier_win_over_those_of_the_target(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("untouched")
     (workspace / "check.py").symlink_to(tmp_path / "mine")
+
     assert run("raise SystemExit(1)", workspace).value == 0
     assert (tmp_path / "mine").read_text() == "untouched"
 
@@ -137,6 +144,7 @@ def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     check = File("check.py", b"import json, mine; raise SystemExit(mine.status)")
     own, given = File("mine.py", b"status = 3"), ["json.py", "mine.py"]
     spec = make_spec("command", check, own, argv=["python", "check.py"], collect=given)
+
     assert "check ended with status 3" in load_verifier(spec).score(Trajectory(), str(workspace)).feedback
 
 
@@ -145,6 +153,7 @@ def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text(name)
     shown = "import os; print(sorted(os.path.join(f, n) for f, _, ns in os.walk('.') for n in ns)); raise SystemExit(1)"
+
     assert "['./check.py', './out/a.csv', './out/deep/b.csv']" in run(shown, workspace, collect=["out/"]).feedback
     assert "['./Makefile', './check.py']" in run(shown, workspace, collect=["Makefile"]).feedback
 
@@ -155,7 +164,9 @@ def test_where_files_are_collected_the_agent_may_leave_2000_entries(workspace: P
         (workspace / folder).mkdir()
         for number in range(count):
             (workspace / folder / str(number)).symlink_to("nowhere")
+
     score = run("", workspace, collect=["out/", "output.txt"])
+
     told = "results: expected at most 2,000 files and folders and 1 GB where files are collected, found more"
     assert (score.value, told in score.feedback) == (value, value == 0.0)
 
@@ -168,7 +179,9 @@ def test_commits_of_the_agent_can_be_checked_without_its_configuration_of_git(wo
     spec = make_spec(
         "command", argv=["sh", "-c", "git config alias.log; git log --format=%s; exit 1"], collect=[".git/**"]
     )
+
     feedback = load_verifier(spec).score(Trajectory(), str(workspace)).feedback
+
     assert feedback.splitlines() == ["the check ended with status 1", "Done"]
 
 
@@ -200,6 +213,7 @@ def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandb
     waiting = [sys.executable, "-c", "import time; time.sleep(600)", str(tmp_path)]
     code = f"import subprocess; print(subprocess.Popen({waiting}, start_new_session=True).pid)"
     spec = make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"], collect=["x"])
+
     assert load_verifier(spec, sandbox=sandbox).score(Trajectory(), str(workspace)).passed
     assert str(tmp_path) not in running(tmp_path)
 
@@ -221,6 +235,7 @@ def test_a_program_that_the_copy_lacks_is_of_the_project_that_skillopt_runs_in(
     monkeypatch.chdir(tmp_path / "inner")
     failed = run("", workspace, argv=[".venv/bin/judge"])
     (workspace / "output.txt").write_text("hello", encoding="utf-8")
+
     assert (failed.passed, run("", workspace, argv=[".venv/bin/judge"]).passed) == (False, True)
     with pytest.raises(InfrastructureError, match="could not start 'env/bin/judge'"):
         run("", workspace, argv=["env/bin/judge"])

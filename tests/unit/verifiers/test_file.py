@@ -26,12 +26,14 @@ def score(spec: VerifierSpec, files: dict[str, bytes], changed: tuple[str, ...] 
 
 def test_a_file_that_is_there_passes_whatever_it_holds_and_however_large_it_is() -> None:
     spec = make_spec("file", path="out.bin")
+
     assert score(spec, {"out.bin": b"\xff" * 2_000_000}).passed
     assert score(spec, {"other": b""}).feedback == "out.bin: missing"
 
 
 def test_a_file_can_be_forbidden() -> None:
     spec = make_spec("file", path="**/*.log", exists=False)
+
     assert score(spec, {"a.txt": b""}).passed
     assert "a/b/c.log: expected no such" in score(spec, {"a/b/c.log": b""}).feedback
 
@@ -47,11 +49,13 @@ def test_a_pattern_of_paths_fits_part_by_part(path: str, fits: set[str]) -> None
     found = {
         name for name in ("a.txt", "x/b.txt", "x/y/c.txt") if score(make_spec("file", path=path), {name: b""}).passed
     }
+
     assert found == fits
 
 
 def test_one_of_several_files_holding_the_text_is_enough_and_one_is_too_many() -> None:
     files = {"a.txt": b"done", "b.txt": b"SECRET"}
+
     assert score(make_spec("file", path="*.txt", pattern="sec+ret", ignore_case=True), files).passed
     assert (
         'a.txt: expected "secret", found' in score(make_spec("file", path="*.txt", contains="secret"), files).feedback
@@ -71,7 +75,9 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
     monkeypatch.setattr("skillopt.verifiers.file.time", SimpleNamespace(monotonic=lambda: next(clock)))
     text = b"done" if absent else b""
     spec = make_spec("file", path="*.txt", contains="done" if not absent else "SECRET", absent=absent)
+
     found = score(spec, {f"{number}.txt": text for number in range(5)})
+
     assert not found.passed
     assert "5 files took too long" in found.feedback
 

@@ -55,6 +55,7 @@ class TestTableVerifier(VerifierContract):
 def test_columns_and_with_a_key_rows_keep_their_cells_in_another_order_but_columns_do_not_pass() -> None:
     result = score(b"name,id,amount\nada,1,2.50\nbob,2,3.00\ncyd,3,4.00\n")
     turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
+
     assert result.value == pytest.approx(1 - 2 / 12)
     assert result.feedback.startswith("output.csv: expected columns")
     assert score(turned).value < 1
@@ -82,6 +83,7 @@ def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
     made = make_spec("table", File("w.csv", b"day,n,ok,note\n2024-03-05,3,TRUE,\n"), file="o.xlsx", expected="w.csv")
     day = datetime(2024, 3, 5, tzinfo=UTC).replace(tzinfo=None)
     book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
+
     assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
 
 
@@ -116,7 +118,9 @@ SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006
 @pytest.mark.slow
 def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
     made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
+
     result = score_file(made, "o.xlsx", bomb(sheet))
+
     assert not result.passed
     assert 0 < len(result.feedback) < 10_000
 
@@ -150,4 +154,5 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
 def test_a_table_passes_against_itself_however_it_is_quoted(rows: list[list[str]]) -> None:
     quoted = io.StringIO(newline="")
     csv.writer(quoted, quoting=csv.QUOTE_ALL).writerows(rows)
+
     assert score(quoted.getvalue().encode(), written(rows)) == Score(1.0, passed=True)

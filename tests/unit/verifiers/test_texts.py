@@ -40,6 +40,7 @@ class TestExactVerifier(VerifierContract):
 
 def test_feedback_names_the_first_line_that_differs() -> None:
     score = score_answer(make_spec("exact", value="a\nb\nc"), "a\nx\nc")
+
     assert 'answer line 2: expected "b"' in score.feedback
 
 
@@ -60,6 +61,7 @@ class TestRegexVerifier(VerifierContract):
 
 def test_a_search_without_end_is_ended_and_scores_0() -> None:
     score = score_answer(make_spec("regex", pattern=r"(a+)+$", time_limit=0.3), "a" * 60 + "b")
+
     assert (score.value, score.passed) == (0.0, False)
     assert '"(a+)+$" took more than 0.3' in score.feedback
 
@@ -67,6 +69,7 @@ def test_a_search_without_end_is_ended_and_scores_0() -> None:
 @pytest.mark.parametrize("length", [10, 2_000])
 def test_a_search_finds_the_same_in_this_process_and_in_its_own(length: int) -> None:
     text = "\r\n" + "x" * length + "É1\r\n"
+
     assert score_answer(make_spec("regex", pattern=r"x+é\d\r$", ignore_case=True, multiline=True), text).passed
     assert not score_answer(make_spec("regex", pattern=r"x+é\d\r$", multiline=True), text).passed
     assert score_answer(make_spec("regex", pattern=r"^\r.+1", dotall=True), text).passed
@@ -122,6 +125,7 @@ class TestJsonVerifier(VerifierContract):
 @given(values, values)
 def test_the_score_is_a_share_and_full_only_without_differences(left: Json, right: Json) -> None:
     total, wrong, lines = compare_values(left, right, Tolerance(), 3)
+
     assert 0 <= wrong <= total
     assert bool(wrong) is bool(lines)
     assert len(lines) <= 3
@@ -131,6 +135,7 @@ def test_the_score_is_a_share_and_full_only_without_differences(left: Json, righ
 def test_feedback_names_each_difference_by_its_path() -> None:
     spec = make_spec("json", value={"a": [1, {"b c": "x"}], "gone": {"k": 1}})
     score = score_answer(spec, 'Here:\n```json\n{"a": [2, {"b c": "y"}, 3], "more": null}\n```')
+
     assert score.feedback.splitlines() == [
         *("answer $.a[0]: expected 1, found 2", 'answer $.a[1]["b c"]: expected "x", found "y"'),
         *("answer $.a[2]: unexpected 3", "answer $.gone: missing, expected an object with 1 keys"),

@@ -32,12 +32,14 @@ def test_a_tool_is_known_by_the_names_of_all_agents(asked: str, used: str) -> No
 
 def test_only_calls_with_the_arguments_asked_for_count() -> None:
     spec = make_spec("tool_used", tool="Bash", arguments=r"git\s+push", max=0, min=0)
+
     assert score(spec, ("Bash", '{"command": "git status"}')).passed
     assert r'"Bash" with "git\\s+push", found 1' in score(spec, ("shell", "git push")).feedback
 
 
 def test_the_first_calls_must_come_in_order() -> None:
     spec = make_spec("tool_order", steps=[{"tool": "Read"}, {"tool": "Bash", "arguments": "test"}, {"tool": "Write"}])
+
     assert score(spec, ("Bash", "ls"), ("Read", ""), ("Bash", "test"), ("Read", ""), ("Write", "")).passed
     assert (
         "tools: expected the first"
@@ -61,7 +63,9 @@ def test_a_call_whose_arguments_cannot_be_searched_in_time_is_not_taken_for_no_c
 ) -> None:
     monkeypatch.setattr("skillopt.verifiers.tool_calls._SEARCH_SECONDS", 0.2)
     calls = [("Bash", "a" * 40 + "b")] * 3 + [("Read", "")]
+
     found = score(make_spec(kind, **options), *calls)
+
     assert not found.passed
     assert f'"{ENDLESS}" took more than 0.2' in found.feedback
 
@@ -95,6 +99,7 @@ def test_a_suite_that_asks_for_tools_the_harness_does_not_tell_of_is_refused_bef
     check = {"kind": "tool_used", "options": {"tool": tool}}
     task = Task("push", "push it", make_spec("checks", checks=[{"kind": "exact", "options": {"value": "a"}}, check]))
     suite = Suite("git", ((Split.VAL, task),))
+
     if told:
         check_recorded_tools(harness, suite)
     else:

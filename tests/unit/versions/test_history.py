@@ -22,6 +22,7 @@ def test_the_files_of_a_commit_are_read_without_links_and_settings_of_agents(pro
     tip = commit(project, {".claude/settings.json": "{}", "docs/a.md": "a", "data/x.bin": "\0x"}, "More", 9)
     tree = read_tree(project, tip, ("docs", "skillopt.toml", "ledger/"), ())
     only = read_tree(project, tip, (), ("docs/a.md",))
+
     assert [file.path for file in tree.files] == [
         *(".gitignore", "AGENTS.md", "data/x.bin"),
         *("tests/test_hotel.py", "tests/test_taxi.py"),

@@ -48,7 +48,9 @@ def commit(repository: Repository, links: dict[str, str]) -> str:
 @example({"s/l1": "./a.md", "s/l2": "x/../a.md"})
 def test_the_skill_of_a_commit_is_the_skill_of_its_work_tree(repository: Repository, links: dict[str, str]) -> None:
     sha = commit(repository, links)
+
     committed = skill_from_files("s", repository.read_folder(sha, "s"))
+
     assert committed.shipped == read_skill(repository.root / "s", repository.root).shipped
 
 
@@ -56,8 +58,10 @@ def test_a_version_keeps_links_whose_files_did_not_change(repository: Repository
     sha = commit(repository, {"s/l1": "a.md", "s/l2": "../b"})
     files = repository.read_folder(sha, "s")
     changed = tuple(File("SKILL.md", b"new") if file.path == "SKILL.md" else file for file in files)
+
     new = NewVersion("s", "s", changed, "2026-01-01T00:00:00+00:00", sha, None, subject="s")
     version = repository.write_commit(new)
+
     rows = {name: mode for mode, _, name in repository.tree(version, "s/")}
     assert (rows["s/l1"], rows["s/l2"]) == ("120000", "120000")
     assert repository.read_folder(version, "s") == changed
