@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from skillopt.contrib.harbor.venvs import provide_packages
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import encode_skill
@@ -120,13 +119,13 @@ def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained
 
 
 def test_python_packages_of_tasks_are_listed_and_removed_for_all_projects(cache: Path, tmp_path: Path) -> None:
-    folder, venv = make_project(tmp_path / "project"), Path(provide_packages(()))
+    folder, venvs = make_project(tmp_path / "project"), cache / "skillopt" / "venvs"
+    (venvs / "one").mkdir(parents=True)
     listed = skillopt(folder, "clean").stdout
     removed = skillopt(folder, "clean", "--cache", "--yes")
     assert removed.returncode == 0, removed.stderr
-    assert venv.parent == cache / "skillopt" / "venvs"
-    assert f"cache       {venv.parent}, " in listed
-    assert not venv.parent.exists()
+    assert f"cache       {venvs}, " in listed
+    assert not venvs.exists()
 
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans.\n---\n# Rows\n"))

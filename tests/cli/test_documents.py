@@ -1,14 +1,18 @@
 """References, scripts and free documents: trained, committed and gated file by file, and refused before spending."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from skillopt.errors import VersionConflictError
 from skillopt.loop.edit_checks import check_edits
 from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import read_skill
+from skillopt.versions.bundles import check_commits
+from skillopt.versions.repository import Repository
 from tests.fakes.projects import FAST, as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -93,6 +97,23 @@ def test_a_chat_and_a_document_without_its_file_are_refused(project: Path) -> No
     assert "AGENTS.md: expected to read" in skillopt(project, "optimize", "agents").stderr
     (project / "AGENTS.md").symlink_to("README.md")
     assert "found a link; list" in skillopt(project, "optimize", "agents").stderr
+
+
+def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(project: Path) -> None:
+    main, repository = git(project, "rev-parse", "main"), Repository(project)
+    for path, trained, allowed in (
+        (f"{FOLDER}/references/new.md", f"{FOLDER}//references/", True),
+        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references/", False),
+        ("AGENTS.md", ".//AGENTS.md", True),
+        ("README.md", ".//AGENTS.md", False),
+        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references///scripts/", True),
+    ):
+        git(project, "switch", "-qC", "skillopt/x", "main")
+        (project / path).write_text("Changed.\n")
+        git(project, "add", "-A")
+        git(project, "commit", "-qm", "Changed")
+        with nullcontext() if allowed else pytest.raises(VersionConflictError, match=path):
+            check_commits(repository, "skillopt/x", git(project, "rev-parse", "HEAD"), trained, [main])
 
 
 def test_an_edit_that_a_shell_cannot_read_is_refused(project: Path) -> None:

@@ -138,7 +138,6 @@ MISTAKES = (
     Mistake("gate --install nope", 2, "a file of text, found none at 'nope'", "expected a folder with a SKILL.md"),
     Mistake("report --format docx", 2, "found 'docx'", "markdown, html, json"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
-    Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
     # The skill
     Mistake("doctor rows", 0, "", "expected frontmatter with name and description", put(SKILL, "# Rows\n\n- Trim.\n")),
     train("expected UTF-8, found the byte 0xff", "save the file as UTF-8", put(SKILL, b"\xff\xfe")),
