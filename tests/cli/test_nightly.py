@@ -281,13 +281,13 @@ class TestDrafts:
         assert not read_refusals(bare, refusals_of(bare, "rows"))
 
     def test_that_wait_for_a_person_say_what_to_look_at(self, nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
-        content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `String.fromCharCode(104,105)`."))
+        content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `ssh box`."))
         edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
         (tmp_path / "edits.json").write_text(json.dumps([edit]))
         assert job(nights.folder, "propose", str(tmp_path / "edits.json"), "rows").returncode == 0
         row = nights.run("--max-usd", "1e-10")["rows"]
         assert (row["draft"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
-        assert ("person must look" in forge.pulls[1]["body"], "fromCharCode" in forge.pulls[1]["body"]) == (True, True)
+        assert ("person must look" in forge.pulls[1]["body"], "ssh box" in forge.pulls[1]["body"]) == (True, True)
 
 
 def test_a_night_that_shrinks_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
