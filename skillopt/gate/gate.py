@@ -170,6 +170,10 @@ class Gate:
         squares = math.fsum(gain * gain for gain in gains) + _PSEUDO_PAIRS * _PSEUDO_SQUARE
         return 2.0 * _MARGIN * math.fsum(gains) * (len(gains) + _PSEUDO_PAIRS) / squares
 
+    def take_up(self, incumbent: Skill, candidate: Skill, pairs: Pairs) -> None:
+        """Count rollouts that learning made: for the figures of a grade, never for a proof."""
+        self._seen.setdefault(_key((incumbent, candidate)), Pairs()).add(pairs)
+
     def run_ahead(self, texts: Sequence[tuple[Skill, Task]]) -> tuple[Rollout, ...]:
         """Run texts with the repeat of the round to come, which asks for the same rollouts: they are made once."""
         return self._runner.rollouts([RolloutRequest(skill, task, self._repeat) for skill, task in texts])
@@ -182,6 +186,7 @@ class Gate:
         rounds: int = 0,
         prior: Prior | None = None,
         crossed: Mapping[str, Skill] | None = None,
+        unless: str = "",
     ) -> Grading:
         """Grade a candidate at the end of a run by fresh repeats, which may make it `proven` or `proven here`.
 
@@ -192,7 +197,7 @@ class Gate:
         gain told is the whole candidate's own, its probability the smaller one of both measurements.
         """
         sides, spent = (incumbent, candidate), self.error_spent
-        grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {})
+        grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {}, new=not unless)
         pairs = self.measured(incumbent, candidate)
         grading = self._graded(pairs, grade, prior or Prior(), unseen if crossed else None)
         self.graded = None
@@ -209,7 +214,9 @@ class Gate:
         """Return all paired rollouts of two texts by now."""
         return self._seen.get(_key((incumbent, candidate)), Pairs())
 
-    def _measured_grade(self, sides: _Sides, rounds: int, crossed: Mapping[str, Skill]) -> tuple[Grade, Pairs]:
+    def _measured_grade(
+        self, sides: _Sides, rounds: int, crossed: Mapping[str, Skill], *, new: bool
+    ) -> tuple[Grade, Pairs]:
         """Run all tasks again and again while another round may bring a better grade.
 
         What is `proven` must be shown here as well, so both claims together err no more often than one.
@@ -217,7 +224,7 @@ class Gate:
         fresh, unseen, test, found = Pairs(), Pairs(), None, None
         level, shown = self._choice.allowance, False
         here = HereTest(level, rounds)
-        proving = self._settings.gate is GateRule.SEQUENTIAL
+        proving = self._settings.gate is GateRule.SEQUENTIAL and new
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)
@@ -234,8 +241,8 @@ class Gate:
         proven = bool(found) and (shown or alone) and self._carries_over(fresh, unseen)
         grade = Grade.PROVEN if proven else Grade.PROVEN_HERE if shown and not alone else Grade.UNPROVEN
         if fresh.before and not proven:
-            new = 0.0 if test is None else level if found is not False else test.spent
-            spent = new if grade is Grade.PROVEN_HERE else max(new, here.walk.spent)
+            proof = 0.0 if test is None else level if found is not False else test.spent
+            spent = proof if grade is Grade.PROVEN_HERE and test else max(proof, here.walk.spent)
             self._choice.conclude(sides[0].digest, test, shown=bool(found), spent=spent)
         return grade, unseen
 
