@@ -208,6 +208,9 @@ class Learner:
         test = yield from self._test([*self.waiting, *lines], failing)
         helped = test.helped(evidence)
         for line in lines:
+            if line not in test.lines:
+                evidence.memory.untried(line.edit, "the tasks that it cites do not fail now")
+                continue
             effect = effect_of(line, failing, test.after)
             sides = ("before the patch", "with the whole patch")
             shown = render_effect(effect[0].rollout, effect[1].rollout, sides) if effect else ""
@@ -230,6 +233,7 @@ class Learner:
     def _test(self, lines: Sequence[Line], failing: Mapping[str, Seen]) -> Course[PatchTest]:
         """Run the whole patch on failing tasks, as far as the cap allows."""
         evidence, free = self.evidence, self.run.runner.free
+        lines = [line for line in lines if line.targets.keys() & failing.keys()]
         cited = [name for name in failing if any(name in line.targets for line in lines)]
         names = evidence.shuffled(cited)
         if len(names) > min(_MANY_TASKS, max(1, free)):
