@@ -1,12 +1,11 @@
 """The gate in the loop: the baseline, draft against incumbent, and the grade at the end."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
-from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
-from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
+from skillopt.gate.comparison import noise_floor, tally
+from skillopt.gate.decide import Verdict
+from skillopt.gate.gate import resolvable_gain
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.consultation import review_text
 from skillopt.loop.draft import Line, find_held
@@ -21,6 +20,7 @@ from skillopt.loop.events import (
 from skillopt.loop.learning import Learner
 from skillopt.loop.training_run import TrainingRun
 from skillopt.rollouts import Rollout
+from skillopt.settings import GateRule
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
@@ -66,9 +66,9 @@ def run_gate(
         rollouts=run.runner.rollouts_asked,
         folded=run.folded,
     )
-    if verdict.outcome is Outcome.ACCEPT:
+    if verdict.accepted:
         yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
-    elif not _waits(run, verdict.outcome):
+    elif not _waits(run, verdict):
         _drop(run, changes, verdict, held)
 
 
@@ -103,7 +103,7 @@ def accept(
 ) -> Iterator[Event]:
     """Make a candidate the incumbent, and tell of the version."""
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
-    text, grading = candidate.document.text, verdict.grading
+    text = candidate.document.text
     accepted = {change.edit for change in changes}
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
@@ -117,7 +117,7 @@ def accept(
         changes=changes,
         verdict=verdict,
         rollouts=asked,
-        grading=grading,
+        grading=verdict.grading,
     )
     if run.draft.lines:
         yield from run.draft_changed()
@@ -134,29 +134,21 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
-    """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
+    """Compare with the first text, and with the newest version where that is another one."""
     place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
-    if run.settings.patch_tests and run.versions:
-        if len(run.val) < INCREMENT_TASKS:
-            return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
-        return run.gate.decide_increment(place, run.draft.incumbent, candidate, _expected_gain(run))
-    return run.gate.decide(place, run.draft.incumbent, candidate, rounds, _expected_gain(run))
+    if run.settings.gate is GateRule.SEQUENTIAL and run.versions:
+        return run.gate.decide_later(place, run.start, run.draft.incumbent, candidate, rounds)
+    return run.gate.decide(place, run.draft.incumbent, candidate, rounds)
 
 
-def _waits(run: TrainingRun, outcome: Outcome) -> bool:
+def _waits(run: TrainingRun, verdict: Verdict) -> bool:
     """Return whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
 
     Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
     """
     if not run.settings.patch_tests:
         return False
-    return outcome is Outcome.INCONCLUSIVE or not run.versions
-
-
-def _expected_gain(run: TrainingRun) -> Prior:
-    """Return what the train tasks let expect of the draft on others."""
-    rates, tasks = run.evidence.rates, len(run.evidence.start)
-    return prior_from_training(run.evidence.mended * (rates.answering - rates.without), tasks, len(run.val))
+    return not verdict.rejected or not run.versions
 
 
 def grade_draft(run: TrainingRun, learner: Learner) -> Iterator[Event]:
@@ -167,35 +159,34 @@ def grade_draft(run: TrainingRun, learner: Learner) -> Iterator[Event]:
     text, changes = draft.skill.document.text, draft.pending
     yield from _review(run, run.step, draft.skill)
     try:
-        grading = _grade(run, learner)
+        verdict = _grade(run, learner)
     except InvalidMeasurementError as error:
         if isinstance(error, OneTextLostError) or not run.rollouts.alive:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return
-    asked, verdict = run.runner.rollouts_asked, run.gate.graded
-    enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-    held = draft.marked(run.settings, run.flagged, run.again) if verdict is not None and enough else ()
-    if verdict is not None:
+    asked, accepted = run.runner.rollouts_asked, verdict.accepted
+    held = draft.marked(run.settings, run.flagged, run.again) if accepted else ()
+    if verdict.pairs:
         yield GateDecided(
             step=run.step, kind="edits", changes=changes, verdict=verdict, text=text, rollouts=asked, folded=run.folded
         )
-    if verdict is not None and enough and not held:
-        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    if accepted and not held:
+        yield from accept(run, run.step, draft.skill, changes, verdict)
     else:
         yield from [StepFailed(run.step, "gate", _held_back(run, held, draft.skill))] if held else []
-        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+        yield DraftGraded(text, changes, verdict.grading, draft.incumbent.digest, asked)
 
 
-def _grade(run: TrainingRun, learner: Learner) -> Grading:
+def _grade(run: TrainingRun, learner: Learner) -> Verdict:
     """Grade by fresh repeats as far as the caps allow, else by what learning has run."""
-    sides, prior, val = (run.draft.incumbent, run.draft.skill), _expected_gain(run), len(run.val)
+    sides, val = (run.draft.incumbent, run.draft.skill), len(run.val)
     # Where all tasks teach, the baseline is the incumbent's first round.
     rounds = (max(0, run.runner.left) + val * run.folded) // (2 * val)
     if not rounds and not run.gate.measured(*sides).before:
         run.gate.take_up(*sides, learner.pairs())
     unless = "all tasks taught it" if run.folded else ""
     try:
-        return run.gate.grade("grade", *sides, rounds, prior, unless=unless)
+        return run.gate.grade("grade", *sides, rounds, unless)
     except BudgetReached:
-        return run.gate.grade("grade", *sides, 0, prior, unless=unless)
+        return run.gate.grade("grade", *sides, unless=unless)

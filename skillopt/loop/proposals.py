@@ -1,14 +1,13 @@
 """Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, test, gate."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.gate import GATE_ROUNDS, Gate
+from skillopt.gate.decide import Verdict
+from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.here import HERE_ROUNDS
 from skillopt.loop import events
 from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
@@ -34,7 +33,7 @@ _MOST_REPEATS: Final = 100
 _MOST_ROUNDS: Final = GATE_ROUNDS + HERE_ROUNDS
 """Repeats of a task that the verdict on one proposal may take."""
 
-_SEEN: Final = "proven here at most, because evidence of tasks that decide was shown before"
+_SEEN: Final = "evidence of tasks that decide was shown before"
 
 _MOST_CITED: Final = 4
 """Tasks that an edit is tried on; the others it cites fail for the same reason."""
@@ -117,8 +116,7 @@ class _Trial:
             return "no edit helped on the tasks that it cites", 0
         text = candidate.document.text
         verdict = self._judge(candidate)
-        here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
-        accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
+        accepted = verdict.accepted
         flagged = (yield from review_text(self.runner, skill.text, text, 1)) if settings.reviewer else ()
         again = find_reworded([change.edit for change in changes], self.terms.refused, skill.document).values()
         marks = find_held(skill.text, text, settings, flagged, tuple(again)) if accepted else ()
@@ -140,7 +138,7 @@ class _Trial:
                 rollouts=asked,
                 grading=verdict.grading,
             )
-        elif here and verdict.grading is not None:
+        elif verdict.grading.grade is Grade.PROVEN_HERE:
             yield events.DraftGraded(text, changes, verdict.grading, skill.digest, asked)
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
 
@@ -162,20 +160,10 @@ class _Trial:
         terms, tasks = self.terms, self.suite.tasks(Split.VAL)
         repeat = Stream.PROPOSAL.repeat(len(terms.earlier) * _MOST_ROUNDS)
         gate = Gate(tasks, self.settings, self.runner, first_repeat=repeat, looked=terms.earlier)
-        spent = 0.0
-        if not terms.shown:
-            decided = gate.decide("gate", self.skill, candidate, 0)
-            if decided.outcome is not Outcome.INCONCLUSIVE or not terms.few:
-                return decided
-            spent = decided.error_spent
-        grading = gate.grade("gate", self.skill, candidate, self.runner.affords(2 * len(tasks)))
-        verdict = gate.graded
-        if verdict is None:
-            raise ValueError(f"expected a measured grade, found none on {len(tasks)} tasks")
-        if terms.shown and grading.grade is Grade.PROVEN:
-            grading = replace(grading, grade=Grade.PROVEN_HERE, reason=f"{_SEEN}: {grading.reason.partition(': ')[2]}")
-            return replace(verdict, outcome=Outcome.INCONCLUSIVE, reason=grading.reason, grading=grading)
-        return replace(verdict, error_spent=verdict.error_spent + spent)
+        if not (terms.shown or terms.few):
+            return gate.decide("gate", self.skill, candidate)
+        rounds = self.runner.affords(2 * len(tasks))
+        return gate.grade("gate", self.skill, candidate, rounds, unless=_SEEN if terms.shown else "")
 
     def _test(self, proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
         """Run the edits together on the failing tasks that they cite, and leave each line out of the draft."""

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from skillopt.errors import UsageError
 from skillopt.execution.access import missing_access
-from skillopt.gate.here import whole_repeats
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.review.gate import whole_repeats
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.tasks import Split, Suite, Task

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
@@ -87,7 +87,7 @@ def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() 
 def test_a_draft_that_waits_at_the_end_is_graded_and_nothing_else_is() -> None:
     run = drafted("omega")
     (graded,) = [event for event in grade_draft(run, Learner(run)) if isinstance(event, DraftGraded)]
-    assert graded.grading.grade is Grade.UNPROVEN
+    assert graded.grading.grade is Grade.CANNOT_TELL
     assert graded.incumbent == run.draft.incumbent.digest
     assert "- omega" in graded.text
     run.draft.set(())

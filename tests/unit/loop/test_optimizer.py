@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import (
     EditRefused,
     Event,
