@@ -4,9 +4,8 @@ Every comparison has repeats of its own, it stops as soon as it is decided, and 
 error. Too little measured is no verdict.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Comparison, Pairs, check_coverage, compare, expect_measured, least_gain
@@ -140,9 +139,9 @@ class Gate:
                 verdict = decide(self._compare(pairs), Question.BETTER, level, self._plan(rounds), terms)
         return self._paid((first, candidate), verdict)
 
-    def run_ahead(self, texts: Sequence[tuple[Skill, Task]]) -> tuple[Rollout, ...]:
-        """Run texts with the repeat of the round to come, which asks for the same rollouts: they are made once."""
-        return self._runner.rollouts([RolloutRequest(skill, task, self._repeat) for skill, task in texts])
+    def take_up(self, incumbent: Skill, candidate: Skill, pairs: Pairs) -> None:
+        """Count rollouts that learning made: for the figures of a grade, never for a proof."""
+        self._seen.setdefault(_key((incumbent, candidate)), Pairs()).add(pairs)
 
     def grade(
         self,
@@ -150,37 +149,33 @@ class Gate:
         incumbent: Skill,
         candidate: Skill,
         rounds: int = 0,
-        crossed: Mapping[str, Skill] | None = None,
         unless: str = "",
     ) -> Verdict:
         """Grade a candidate at the end of a run by fresh repeats, which may make it `proven` or `proven here`.
 
         All figures are those of the candidate itself, by all that was run of it; the proof is by the fresh repeats.
-        With two folds, `crossed` maps tasks that taught a part of the candidate to the part that they did not teach:
-        for `proven` these parts must be better as well, and no better than the whole.
+        `unless` says why it cannot be `proven`, as where all tasks taught it.
         """
-        sides, fresh, unseen = (incumbent, candidate), Pairs(), Pairs()
+        sides, fresh = (incumbent, candidate), Pairs()
         level, rounds = self._allowance, min(rounds, HERE_ROUNDS)
-        proving = self._settings.gate is GateRule.SEQUENTIAL
+        proving = self._settings.gate is GateRule.SEQUENTIAL and not unless
         proof, seen = proof_plan(rounds, self._units), here_plan(rounds, len(self._order))
         here = None
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)
-            unseen.add(self._crossed(incumbent.digest, pairs, crossed or {}))
             here = decide(self._compare(fresh), Question.HERE, level, seen)
             shown = here.accepted
-            proven = proving and decide(self._compare(unseen), Question.BETTER, level, proof)
+            proven = proving and decide(self._compare(fresh), Question.BETTER, level, proof)
             if here.over and (not shown or not proven or proven.over):
                 break
         measured = self.measured(incumbent, candidate)
         if measured.before:
             expect_measured(place, measured, self._settings.coverage)
-        whole, parts = (fmean(self._compare(some).gains or (0.0,)) for some in (fresh, unseen))
-        told = self._compare(measured, unseen if fresh.before else None)
+        told = self._compare(measured, fresh if fresh.before else None)
         terms = Terms(
             here=None if rounds == 1 and told.partial else here,  # one round of partial scores shows little of these
-            unless=unless or ("what the folds learned apart does better than the whole" if parts > whole else ""),
+            unless=unless,
             enough=Grade.PROVEN_HERE if self._settings.accept == "here" else Grade.PROVEN,
             spent=self._budget.spent,
         )
@@ -247,14 +242,6 @@ class Gate:
     def _compare(self, pairs: Pairs, tested: Pairs | None = None) -> Comparison:
         settings = self._settings
         return compare(pairs, settings.metric, settings.coverage, families=self._families, tested=tested)
-
-    def _crossed(self, incumbent: str, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
-        """Return pairs of a round with what parts of the candidate did in its place; one that is the incumbent ties."""
-        parts = {rollout.task_id: rollout for rollout in pairs.before if rollout.task_id in crossed}
-        learned = [task for task in self._order if task.id in crossed and crossed[task.id].digest != incumbent]
-        found = self._runner.rollouts([RolloutRequest(crossed[task.id], task, self._repeat - 1) for task in learned])
-        parts |= {rollout.task_id: rollout for rollout in found}
-        return Pairs(list(pairs.before), [parts.get(rollout.task_id, rollout) for rollout in pairs.after])
 
     def _paid(self, sides: _Sides, verdict: Verdict) -> Verdict:
         """Pay for a verdict, and keep what was run of both texts for versions that build on one that it makes.
