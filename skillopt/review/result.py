@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from skillopt.gate.decide import Verdict
+from skillopt.gate.judge_noise import share_interval
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import NewCapability
 
@@ -102,9 +103,11 @@ class Watched:
     @property
     def errors(self) -> str:
         """Say how often this is wrong, either way."""
+        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
         return (
-            f"a harmless change is refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks "
-            f"passes in {self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
+            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is refused "
+            f"in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
+            f"{self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
         )
 
 
