@@ -105,8 +105,8 @@ class Watched:
         """Say how often this is wrong, either way."""
         low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
         return (
-            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is refused "
-            f"in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
+            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is "
+            f"refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
             f"{self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
         )
 
