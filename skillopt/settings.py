@@ -203,8 +203,8 @@ class Settings(PresetConstants):
     reviewer: Annotated[
         str,
         Field(
-            description="A model, named like `model`, that reads each added line before a text becomes a version. A "
-            "text of which it flags a line, or that it does not read, waits as a draft until a person takes it."
+            description="A model, named like `model`, that reads each added and removed line before a text becomes a "
+            "version. A text of which it flags a line, or that it does not read, waits as a draft for a person."
         ),
     ] = ""
     base_url: Annotated[
