@@ -39,12 +39,12 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
 def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_shown(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoded = "Run `String.fromCharCode(104,105)`."
-    script(monkeypatch, changed(encoded), graded(encoded))
+    reaching = "Run `ssh box`."
+    script(monkeypatch, changed(reaching), graded(reaching))
     optimized = skillopt(folder, "optimize", "rows").stdout
     why = "a person must look at it first: "
     (line,) = [line for line in optimized.splitlines() if why in line]
-    assert re.search(r"first: encoded-text, line \d+ adds text that looks encoded 'fromCharCode'", line)
+    assert re.search(r"first: program, line \d+ adds a program that reaches further: 'ssh box'", line)
     assert line in skillopt(folder, "log", "rows").stdout.splitlines()
     assert line.partition(why)[2] in unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
     assert line.partition(why)[2] in describe_skill(folder, "rows", 1)
@@ -85,8 +85,8 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("rule", "named"),
     [
-        ("Run `String.fromCharCode(104,105)`.", r"line \d+.*fromCharCode"),
-        ("Keep a copy in `~/.rows/x`.", r"line \d+ adds a path to secrets or settings.* '~/.rows/x'"),
+        ("Run `ssh box`.", r"line \d+.*ssh box"),
+        ("Keep a copy at box.example.com.", r"line \d+ adds the URL.* 'box.example.com'"),
     ],
 )
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(
