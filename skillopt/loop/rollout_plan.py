@@ -11,6 +11,7 @@ ROLLOUTS_FOR_FOLDS: Final = 5
 """Rollouts a task from which folds hand over more than fixed halves, with 12 as with 40 tasks: with 4, neither half is
 learnt from long enough (60 simulated runs a cell)."""
 
+LEAST_TAUGHT: Final = 8  # train tasks that the smallest run learns from
 SECOND_FOLD: Final = " fold 2"
 """Ends the configuration of a proposal whose edits were derived from the second of two folds."""
 
@@ -38,8 +39,8 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
     cap = settings.max_rollouts
     if settings.gate is GateRule.STRICT:
         # It compares with the recorded baseline, so it needs every task on both sides.
-        return _with_learning(RolloutPlan(val * settings.baseline_repeats, val, test, None), cap)
-    baseline, gate = min(val, BASELINE_TASKS) * settings.baseline_repeats, 2 * val
+        return _with_learning(RolloutPlan(val, val, test, None), cap)
+    baseline, gate = min(val, BASELINE_TASKS), 2 * val
     if cap is None:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST
@@ -67,7 +68,8 @@ def least_rollouts(suite: Suite, settings: Settings) -> int:
         settled = settle_folds(suite, capped)
         plan, sides = plan_rollouts(settled, capped), 1 if settings.gate is GateRule.STRICT else 2
         taught = max(len(settled.tasks(Split.TRAIN)), len(settled.folds[0]) if settled.folds else 0)
-        wanted = min(settings.batch_size, taught) + sides * len(settled.tasks(Split.VAL)) + plan.baseline + plan.test
+        batch = min(LEAST_TAUGHT if settings.patch_tests else settings.batch_size, taught)
+        wanted = batch + sides * len(settled.tasks(Split.VAL)) + plan.baseline + plan.test
         if wanted <= cap:
             return cap
         cap = wanted if settings.gate is GateRule.STRICT else cap + 1

@@ -36,10 +36,6 @@ class _Desk:
     access: ForgeAccess
     tips: Tips | None
 
-    def post(self, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
-        """Post an offer as the settings of its skill say."""
-        return post_offer(self.access.forge, offer, push, target.settings.nightly)
-
     def checked(self, remote: Remote, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> bool:
         """Push a branch after its commits were found to change only what training may change."""
         if offer.tip:
@@ -131,7 +127,7 @@ def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullReques
         raise UsageError(f"expected the newest commit of {offer.branch} in the offer, found none; train again")
     remote, tips, skill = desk.access.remote, desk.tips, target.name
     if remote is None or tips is None:
-        return desk.post(target, offer, lambda: False)
+        return post_offer(desk.access.forge, offer, lambda: False)
     branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
     if _gives_way(remote, skill, offer, tips, branches):
         return _moved(offer)
@@ -141,7 +137,7 @@ def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullReques
         return _moved(offer)
     push = partial(remote.push, skill, tips, branches)
     try:
-        return desk.post(target, offer, partial(desk.checked, remote, target, offer, push))
+        return post_offer(desk.access.forge, offer, partial(desk.checked, remote, target, offer, push))
     except VersionConflictError:
         desk.tips = remote.fetch_tips()
         if not _gives_way(remote, skill, offer, desk.tips, branches):
@@ -167,14 +163,14 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
         waits = f"the draft waits until the newest version is merged or closed: {version.url}"
         offer = offer.model_copy(update={"unfit_reason": waits})
     if remote is None or tips is None:
-        return desk.post(target, offer, lambda: False)
+        return post_offer(desk.access.forge, offer, lambda: False)
     branch = DraftBranch(remote.repository, skill, target.place(remote.repository))
     if branch.tip is None and offer.tip:
         remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
     if (branch.tip or "") != offer.tip or tips.of(DRAFT_BRANCHES, skill) not in (offer.seen, offer.tip):
         return _moved(offer)
     push = partial(desk.checked, remote, target, offer, partial(remote.push_draft, branch, tips))
-    done = desk.post(target, offer, push)
+    done = post_offer(desk.access.forge, offer, push)
     if not offer.tip:
         push()  # last, because a forge closes the pull request of a branch that goes, and would not say why
     return done

@@ -10,7 +10,6 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Suite, Task
 
-_RUN: Final = 4
 _ALIKE: Final = 0.8
 """Share of runs of words in common from which two tasks are nearly the same."""
 
@@ -101,7 +100,7 @@ def _answers(task: Task) -> Iterator[str]:
             yield from (str(value) for value in options.values() if isinstance(value, str))
 
 
-def wording(texts: Iterable[str], length: int = _RUN) -> set[_Run]:
+def wording(texts: Iterable[str], length: int = 4) -> set[_Run]:
     """Return the runs of words of texts."""
     found = set[_Run]()
     for text in texts:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
 
 from skillopt.contrib.triggers.branch import (
     TRIGGER_TRAINING,
@@ -41,8 +40,6 @@ from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_look
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_message import Version
 from skillopt.versions.refusals import refusals_of
-
-_SHORT: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +201,7 @@ def _keep_draft(branch: DescriptionBranch, trained: TrainedDescription, *, accep
 
 def request_digests(held_out: Iterable[Query]) -> frozenset[str]:
     """Return short digests of requests, by which later trainings tell whether they look at the same ones."""
-    return frozenset(digest_of(one.key)[:_SHORT] for one in held_out)
+    return frozenset(digest_of(one.key)[:12] for one in held_out)
 
 
 def spent_by_trainings(

@@ -33,8 +33,11 @@ def waiting(project: Path) -> Path:
     return project / ".skillopt" / "harvest" / "agents"
 
 
+TESTED = ("harvest", "agents", "--commits", "--test", f"{sys.executable} -m pytest")
+
+
 def harvest(project: Path, *options: str) -> dict[str, object]:
-    ended = skillopt(project, "harvest", "agents", "--commits", "--json", *options)
+    ended = skillopt(project, *TESTED, "--json", *options)
     assert ended.returncode in {0, 1}, ended.stderr
     found = json.loads(ended.stdout)
     assert isinstance(found, dict)
@@ -168,24 +171,18 @@ def test_merges_renames_and_submodules_are_read_as_what_they_change(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("setup", "words"),
+    ("options", "words"),
     [
-        ('test = ""', "expected pytest in a virtual environment"),
-        ("no-such-branch", "expected commits, found 'no-such-branch'"),
-        ("--all", "expected commits, found '--all'"),
+        (("--test", ""), "expected pytest in a virtual environment"),
+        (("--", "no-such-branch"), "expected commits, found 'no-such-branch'"),
+        (("--", "--all"), "expected commits, found '--all'"),
     ],
 )
 def test_what_cannot_be_harvested_is_refused_with_what_to_do(
-    project: Path, monkeypatch: pytest.MonkeyPatch, setup: str, words: str
+    project: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
 ) -> None:
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    wanted = "HEAD"
-    if setup.startswith("test"):
-        config = project / "skillopt.toml"
-        config.write_text(config.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
-    else:
-        wanted = setup
-    ended = skillopt(project, "harvest", "agents", "--commits", "--", wanted)
+    ended = skillopt(project, *TESTED, *options)
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert words in ended.stderr
@@ -196,7 +193,7 @@ def test_of_a_history_without_end_a_part_is_read_and_where_it_goes_on_is_said(
 ) -> None:
     monkeypatch.setattr(commits, "_MOST_COMMITS", 1)
     commit(project, {"README.md": "Read me.\n"}, "Read me", 9)
-    ended = skillopt(project, "harvest", "agents", "--commits")
+    ended = skillopt(project, *TESTED)
     last = git(project, "rev-parse", "--short=10", "HEAD")
 
     assert ended.returncode == 1
@@ -205,7 +202,7 @@ def test_of_a_history_without_end_a_part_is_read_and_where_it_goes_on_is_said(
 
 def test_a_shallow_clone_says_how_it_gets_the_rest(project: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{project}", "clone")
-    ended = skillopt(tmp_path / "clone", "harvest", "agents", "--commits")
+    ended = skillopt(tmp_path / "clone", *TESTED)
 
     assert ended.returncode == 1
     assert "`git fetch --unshallow` brings" in ended.stdout
@@ -222,12 +219,9 @@ def test_a_dropped_change_is_not_offered_again_in_other_words(project: Path) -> 
 
 
 def test_a_command_of_another_language_is_run_as_it_is(project: Path) -> None:
-    config = project / "skillopt.toml"
-    text = config.read_text(encoding="utf-8").partition("\n")[2]
-    config.write_text(f'test = "sh {{tests}}"\n{text}', encoding="utf-8")
     files = {"ledger/greet.sh": "echo hello\n", "tests/greet_test.sh": 'test "$(sh ledger/greet.sh)" = hello\n'}
     commit(project, files, "Greet whoever starts the ledger with a friendly hello", 23)
-    found = harvest(project, "-n", "1")
+    found = harvest(project, "-n", "1", "--test", "sh {tests}")
 
     (entry,) = read_candidates(waiting(project))
     assert offered(found) == ["2026-01-24-greet-whoever-starts-the"]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.loop.rollout_plan import LEAST_TAUGHT, least_rollouts, plan_rollouts, settle_folds
 from skillopt.settings import GateRule, Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -39,7 +39,7 @@ def test_folds_need_five_rollouts_a_task_and_a_gate_that_compares_side_by_side()
 
 
 def test_the_published_gate_compares_with_the_whole_recorded_baseline() -> None:
-    plan = plan_rollouts(suite(64), Settings(max_rollouts=200, gate=GateRule.STRICT, baseline_repeats=1))
+    plan = plan_rollouts(suite(64), Settings(max_rollouts=200, gate=GateRule.STRICT))
     assert (plan.baseline, plan.gate, plan.test, plan.learning) == (24, 24, 16, 136)
 
 
@@ -54,7 +54,7 @@ def test_the_least_cap_has_room_for_a_batch_and_a_gate_and_one_less_has_not(coun
         plan = plan_rollouts(settled, capped)
         gate = len(settled.tasks(Split.VAL)) * (1 if rule is GateRule.STRICT else 2)
         taught = settled.folds[0] if settled.folds else settled.tasks(Split.TRAIN)
-        return plan.baseline + plan.test + gate + min(settings.batch_size, len(taught)) <= cap
+        return plan.baseline + plan.test + gate + min(LEAST_TAUGHT, len(taught)) <= cap
 
     assert has_room(least)
     assert not has_room(least - 1)
