@@ -11,7 +11,7 @@ from typing import Final
 
 from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
-from skillopt.nightly.descriptions import expect_descriptions
+from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
 from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
@@ -25,7 +25,7 @@ from skillopt.versions.remotes import Remote, Tips
 
 _ENDED: Final = (Training.GONE, Training.NO_SUITE)
 
-_PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft", "description": "skillopt-trigger"}
+_PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft"}
 
 
 @dataclass(slots=True)
@@ -39,7 +39,8 @@ class _Desk:
     def checked(self, remote: Remote, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> bool:
         """Push a branch after its commits were found to change only what training may change."""
         if offer.tip:
-            describes = expect_descriptions().is_described if offer.branch.startswith("skillopt-trigger/") else None
+            found = find_descriptions()
+            describes = found.is_described if found else None
             path, known = target.place(remote.repository), self.tips.all if self.tips else ()
             check_commits(remote.repository, offer.branch, offer.tip, path, known=known, describes=describes)
         return push()
@@ -93,8 +94,6 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
             row = replace(row, offer=_post_version(desk, target, version))
         if (draft := _expected(offers, "draft")) is not None:
             row = replace(row, draft=_post_draft(desk, target, draft, row.offer))
-        if (description := _expected(offers, "description")) is not None:
-            row = replace(row, description=_post_version(desk, target, description))
         branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
         post_answers(desk.access.forge, branches, offers.answers)
         return row
@@ -103,13 +102,16 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
 def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNight, SkillOffers]:
     """Close the pull requests of a skill that is trained no more, and give what else is offered of it."""
     for kind in ("version", "draft"):
-        if (offer := _expected(offers, kind)) is not None:
+        if (offer := _expected(offers, kind)) is not None and not (offer.tip or offer.seen):
             opened = open_request(desk.access.forge.pull_requests(offer.branch))
             if opened is None or comment_marker(offers.name) not in opened.body:
                 continue  # a person opened it
             done = post_offer(desk.access.forge, offer, lambda: False)
             row = replace(row, offer=done) if kind == "version" else replace(row, draft=done)
-    return row, offers.model_copy(update={"version": None, "draft": None})
+    gone = {
+        kind: None for kind in _PREFIXES if (one := getattr(offers, kind)) is not None and not (one.tip or one.seen)
+    }
+    return row, offers.model_copy(update=gone)
 
 
 def _expected(offers: SkillOffers, kind: str) -> BranchOffer | None:
@@ -122,7 +124,7 @@ def _expected(offers: SkillOffers, kind: str) -> BranchOffer | None:
 
 
 def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullRequestUpdate:
-    """Take the newest version, or description, over from the bundle, push it, and bring its pull request up to date."""
+    """Take the newest version over from the bundle, push it, and bring its pull request up to date."""
     if not offer.tip:
         raise UsageError(f"expected the newest commit of {offer.branch} in the offer, found none; train again")
     remote, tips, skill = desk.access.remote, desk.tips, target.name

@@ -22,7 +22,6 @@ from skillopt.errors import InfrastructureError, RemoteError, RepositoryError, U
 from skillopt.safety.credentials import mask
 from skillopt.sandbox.processes import run_process
 from skillopt.versions.branches import (
-    DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -116,7 +115,7 @@ class Remote:
 
     def fetch_tips(self) -> Tips:
         """Fetch its default branch and the branches of skills, and give their newest commits."""
-        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)))
+        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES)))
         listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]

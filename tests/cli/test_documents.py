@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.contrib.triggers.description import is_described
 from skillopt.errors import VersionConflictError
 from skillopt.loop.edit_checks import check_edits
 from skillopt.safety.lint import find_marks
@@ -121,9 +120,6 @@ def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(p
         git(project, "commit", "-qm", "Changed")
         with nullcontext() if allowed else pytest.raises(VersionConflictError, match=path):
             check_commits(repository, "skillopt/x", git(project, "rev-parse", "HEAD"), trained, [main])
-    tip = git(project, "rev-parse", "HEAD")
-    with pytest.raises(VersionConflictError, match=r"run\.sh"):  # a branch of descriptions brings the description only
-        check_commits(repository, "skillopt-trigger/x", tip, f"{FOLDER}//scripts/", [main], is_described)
 
 
 def test_an_edit_that_a_shell_cannot_read_is_refused_and_every_change_of_a_script_is_marked(project: Path) -> None:

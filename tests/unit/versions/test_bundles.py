@@ -126,7 +126,7 @@ def test_a_skill_at_the_root_changes_no_workflow(project: Path) -> None:
         check_commits(Repository(project), "skillopt/rows", tip, ".", [git(project, "rev-parse", "main")])
 
 
-DESCRIBED = "skillopt-trigger/rows"
+DESCRIBED = "skillopt-draft/rows"
 
 
 def check_description(project: Path, tip: str) -> None:
@@ -137,12 +137,11 @@ def check_description(project: Path, tip: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        CHANGED,
         SKILL.replace("---\n", "---\nallowed-tools: Bash\n", 1),
         SKILL.replace("description: ", "description: >\n  ", 1) + "- More.\n",
     ],
 )
-def test_a_branch_of_descriptions_changes_nothing_else(project: Path, text: str) -> None:
+def test_of_the_frontmatter_a_draft_changes_the_description_alone(project: Path, text: str) -> None:
     tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
-    with pytest.raises(VersionConflictError, match=r"description in SKILL\.md only"):
+    with pytest.raises(VersionConflictError, match=r"frontmatter of"):
         check_description(project, tip)
