@@ -52,7 +52,9 @@ class Job:
         chosen: dict[str, object] = {**forced, **dict(self.changes)}
         settings = make_settings(("landscapes", {name: value for name, value in chosen.items() if name in TABLES}))
         constants = {name: value for name, value in chosen.items() if name not in TABLES}
-        return settings.model_copy(update=constants)
+        own = {name: value for name, value in constants.items() if name in Settings.model_fields}
+        settings = Settings.model_validate({**settings.model_dump(), **own})
+        return settings.model_copy(update={name: value for name, value in constants.items() if name not in own})
 
     @property
     def suite(self) -> Suite:
