@@ -135,11 +135,11 @@ def test_a_version_that_an_agents_edits_made_is_offered_though_no_test_compared_
 def test_a_draft_that_waits_for_a_person_is_offered_with_what_to_look_at(
     nights: Nights, forge: FakeForge, tmp_path: Path
 ) -> None:
-    assert propose(nights, tmp_path, EMAIL, DATES, "Run `String.fromCharCode(104,105)`.") == 0
+    assert propose(nights, tmp_path, EMAIL, DATES, "Run `ssh box`.") == 0
     row = nights.run("--max-usd", "1e-10")["rows"]
     assert (row["draft"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
     assert "person must look" in forge.pulls[1]["body"]
-    assert "fromCharCode" in forge.pulls[1]["body"]
+    assert "ssh box" in forge.pulls[1]["body"]
 
 
 def test_a_draft_without_a_pull_request_is_measured_and_offered_where_no_run_is_recorded(
