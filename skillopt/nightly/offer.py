@@ -18,7 +18,7 @@ from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_reques
 from skillopt.project import Project, Selection, Target
 from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
-from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch, people_commits
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.bundles import check_commits, read_bundle
 from skillopt.versions.refusals import add_refusals
 from skillopt.versions.remotes import Remote, Tips
@@ -130,31 +130,30 @@ def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullReques
     remote, tips, skill = desk.access.remote, desk.tips, target.name
     if remote is None or tips is None:
         return post_offer(desk.access.forge, offer, lambda: False)
-    branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
-    if _gives_way(remote, skill, offer, tips, branches):
+    if _gives_way(remote, skill, offer, tips):
         return _moved(offer)
-    remote.fast_forward(skill, tips.of(branches, skill), branches)
-    remote.fast_forward(skill, offer.tip, branches)
-    if remote.repository.ref_tip(f"{branches}{skill}") != offer.tip:
+    remote.fast_forward(skill, tips.of(VERSION_BRANCHES, skill))
+    remote.fast_forward(skill, offer.tip)
+    if remote.repository.branch_tip(skill) != offer.tip:
         return _moved(offer)
-    push = partial(remote.push, skill, tips, branches)
+    push = partial(remote.push, skill, tips)
     try:
         return post_offer(desk.access.forge, offer, partial(desk.checked, remote, target, offer, push))
     except VersionConflictError:
         desk.tips = remote.fetch_tips()
-        if not _gives_way(remote, skill, offer, desk.tips, branches):
+        if not _gives_way(remote, skill, offer, desk.tips):
             raise
     return _moved(offer)
 
 
-def _gives_way(remote: Remote, skill: str, offer: BranchOffer, tips: Tips, branches: str) -> bool:
+def _gives_way(remote: Remote, skill: str, offer: BranchOffer, tips: Tips) -> bool:
     """Give up what this night trained, and nothing of people, where a branch was pushed from elsewhere meanwhile."""
-    repository, there = remote.repository, tips.of(branches, skill)
+    repository, there = remote.repository, tips.of(VERSION_BRANCHES, skill)
     if there in ("", offer.seen) or repository.contains(offer.tip, there) or repository.contains(there, offer.tip):
         return False
     if people_commits(repository, skill, offer.tip, "--not", there, tips.default):
         return False
-    remote.follow(skill, offer.tip, there, branches)
+    remote.follow(skill, offer.tip, there)
     return True
 
 
