@@ -15,7 +15,7 @@ from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import Environment, File, Split, Task
 
-_TIMEOUT: Final = 600.0
+_TIMEOUT: Final = 600.0  # the format's own default, which is left out
 _BEYOND: Final = 0x10000
 """From here on a character needs an escape of eight digits."""
 

@@ -25,7 +25,7 @@ from skillopt.suites.review_file import put_candidates
 from skillopt.versions.history import MergedChange, is_shallow, merged_changes, merged_messages, patch_of
 from skillopt.versions.repository import Repository
 
-_MOST_COMMITS: Final = 5_000
+_MOST_COMMITS: Final = 5_000  # of a history without end; it is said where to go on
 _MOST_CHECKED: Final = 200
 _MENTION: Final = re.compile(r"\s*\b(?:by|thanks to|from|via|cc) @[\w-]+", re.IGNORECASE)
 _UNCOUNTED: Final = frozenset({"no change of tests", "the first commit of this clone"})
