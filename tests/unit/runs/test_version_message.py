@@ -20,15 +20,11 @@ PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTas
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
 
 
-def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
-    changes = tuple(Change(edit, 3, "") for edit in edits)
-    return VersionAccepted(1, 1, 4, kind, "text", changes, VERDICT, 120)
+def accepted(edit: Edit) -> VersionAccepted:
+    return VersionAccepted(1, 1, 4, "edits", "text", (Change(edit, 3, ""),), VERDICT, 120)
 
 
 ADD = Edit("s4e1", Op.ADD, section="Values", content="- Trim.", rationale="Cells had spaces.", tasks=("t1", "t2"))
-DELETE = Edit("s4e2", Op.DELETE, "- Old.")
-
-
 START = encode_skill(Skill("rows", SkillDocument("text")))
 CONFIG = json.dumps([json.dumps({"metric": "mixed"}), "demo", "opt"])
 
@@ -36,23 +32,6 @@ CONFIG = json.dumps([json.dumps({"metric": "mixed"}), "demo", "opt"])
 def commit(event: VersionAccepted, usd: float | None = None) -> NewVersion:
     record = RunRecord("abc", "rows", "skills/rows", CONFIG, "", "digest", START, "", 0)
     return version_of(record, event, "2026-01-05T00:00:00+00:00", "", (Usage(usd=usd), 0.034))
-
-
-def test_the_subject_counts_what_was_done() -> None:
-    assert commit(accepted(ADD)).subject == "rows: add a rule"
-    assert "add 2 rules and remove" in commit(accepted(ADD, ADD, DELETE)).subject
-    assert "renew the durable guidance" in commit(accepted(kind="slow update")).subject
-
-
-def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
-    body = commit(accepted(ADD, DELETE)).body
-    assert "spaces. (tasks t1, t2)" in body
-    assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
-    assert "0.47 → 0.90): 9 better, 30 equal" in " ".join(body.split())
-    assert "luck" not in body
-    event = accepted(ADD)
-    lucky = commit(replace(event, verdict=replace(event.verdict, error=0.1))).body
-    assert "score and passed of 0." in " ".join(lucky.split())
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
