@@ -106,24 +106,3 @@ def test_a_skill_at_the_root_changes_no_workflow(project: Path) -> None:
     tip = commit(project, ".github/workflows/x.yml", "on: push\n")
     with pytest.raises(VersionConflictError, match=r"x\.yml"):
         check_commits(Repository(project), "skillopt/rows", tip, ".", [git(project, "rev-parse", "main")])
-
-
-DESCRIBED = "skillopt-draft/rows"
-
-
-def check_description(project: Path, tip: str) -> None:
-    known = [git(project, "rev-parse", "main")]
-    check_commits(Repository(project), DESCRIBED, tip, "skills/rows", known, is_described)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        SKILL.replace("---\n", "---\nallowed-tools: Bash\n", 1),
-        SKILL.replace("description: ", "description: >\n  ", 1) + "- More.\n",
-    ],
-)
-def test_of_the_frontmatter_a_draft_changes_the_description_alone(project: Path, text: str) -> None:
-    tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
-    with pytest.raises(VersionConflictError, match=r"frontmatter of"):
-        check_description(project, tip)
