@@ -121,7 +121,7 @@ class NightlySettings(BaseModel):
         str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
     ] = "origin"
     shrink: Annotated[
-        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs shrink`")
+        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs training`")
     ] = False
 
 

@@ -2,7 +2,7 @@
 
 A draft was chosen because it did well, so its measured gain has luck in it. The prior takes that back: with some weight
 the draft changes nothing, else its gain is normal around what it gained on `train`. The weight of nothing comes from a
-table by suite size and gain on `train`, made from simulated runs (docs/statistics.md says how).
+table by suite size and gain on `train`, made from simulated runs (`python -m benchmarks.goals`).
 """
 
 import math
