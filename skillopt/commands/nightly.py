@@ -159,23 +159,22 @@ def _text(night: Nightly) -> str:
         lines.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {outcome}")
     counts = Counter(row.training for row in night.skills)
     kinds = ", ".join(f"{counts[kind]} {kind.value}" for kind in Training if counts[kind])
-    offered = {kind: _offered(night, kind) for kind in ("", "draft ", "description ")}
-    head = f"{offered['']} improved" if offered[""] else "nothing improved"
-    offered["draft "] = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
-    waiting = [count_noun(offered[kind], kind.strip()) for kind in ("draft ", "description ") if offered[kind]]
-    head += "".join(f", {one} to look at" for one in waiting)
+    improved = _improved(night)
+    drafts = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
+    head = f"{improved} improved" if improved else "nothing improved"
+    head += f", {count_noun(drafts, 'draft')} to look at" if drafts else ""
     skills_words = count_noun(len(night.skills), "skill")
     why = next((f", not due: {row.reason}" for row in night.skills if row.training is Training.NOT_DUE), "")
     total = f"{head}: {skills_words} ({kinds}){why}, {night.rollouts} rollouts begun, {night.price}"
     return "\n".join([*lines, total])
 
 
-def _offered(night: Nightly, kind: str) -> int:
-    return sum(row.offers[kind].action in {"opened", "updated"} for row in night.skills)
+def _improved(night: Nightly) -> int:
+    return sum(row.offer.action in {"opened", "updated"} for row in night.skills)
 
 
 def _outcome(row: SkillNight) -> str:
-    names = {"": "pull request", "draft ": "draft pull request", "description ": "pull request of the description"}
+    names = {"": "pull request", "draft ": "draft pull request"}
     did = ((names[kind], one) for kind, one in row.offers.items() if one.action)
     done = "; ".join(f"{name} {one.action}: {one.url}{_shown(one.title)}" for name, one in did)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
@@ -190,7 +189,7 @@ def _shown(title: str) -> str:
 
 def render_night(night: Nightly) -> str:
     """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong."""
-    offered = _offered(night, "")
+    offered = _improved(night)
     failed = sum(row.training is Training.FAILED for row in night.skills)
     head = f"{offered} improved" if offered else "nothing improved"
     columns = ("", "skill", "training", "new versions", "rollouts", "pull request")

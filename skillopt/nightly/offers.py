@@ -28,7 +28,7 @@ from skillopt.runs.run import became_version, draft_obstacle, read_grading
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
-from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
+from skillopt.versions.commit_message import DESCRIPTION, DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
@@ -102,9 +102,9 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     return _written(night, state, made, requests, meter)
 
 
-def offer_decision(night: Night, state: SkillState) -> BranchOffer | None:
+def offer_decision(night: Night, name: str) -> BranchOffer | None:
     """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
-    repository, tips, name = night.repository, night.tips, state.target.name
+    repository, tips = night.repository, night.tips
     tip, seen = repository.branch_tip(name) or "", tips.of(VERSION_BRANCHES, name) if tips else ""
     if tip == seen or not _holds_decision(repository, tip):
         return None
@@ -158,6 +158,8 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
     draft, repository = branch.read(), branch.repository
     if draft is None:
         return BranchOffer(branch=branch.name, moot_reason="there is no draft any more")
+    if draft.trailer("Kind") == DESCRIPTION:
+        return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason="what trains descriptions offers it")
     digest = read_version(repository, state.target.name, draft.sha, branch.path, missing_ok=True).digest
     obstacle = unfit = draft_obstacle(repository, state.target, branch, draft)
     record, grading = ledger.find_run(draft.trailer("Skillopt-Run")), read_grading(draft.trailers)

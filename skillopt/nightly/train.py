@@ -52,7 +52,7 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
-from skillopt.versions.branches import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.refusals import add_refusals, adopt_renamed, refusal_lines, refusals_of
@@ -194,7 +194,7 @@ def _end_gone(night: Night, rows: list[SkillNight]) -> None:
     known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
     for ref, tip in night.tips.branches.items():
         name = ref.rpartition("/")[2]
-        if name in known or ref.startswith(DESCRIPTION_BRANCHES):
+        if name in known:
             continue
         reason = why_gone(night.repository, night.default_branch, name, tip)
         if not reason and not night.project.entries:
@@ -211,7 +211,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         with writer_lock(night.project.root, f"{skill}@nightly"):
             state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
             adopt_renamed(repository, skill, state.target.place(repository))
-            answers = answer_people(selection, state, review, night.default_branch.commit)
+            answers = answer_people(selection, state.target, review, night.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
@@ -220,7 +220,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 row = _shrink(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
             if answers.ignored:
-                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, state))
+                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, skill))
             else:
                 made = _offer(night, row.skill, state)
             refusals = refusal_lines(repository, refusals_of(repository, skill))
