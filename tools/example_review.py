@@ -11,7 +11,8 @@ from pathlib import Path
 from benchmarks.review_demo import Step, make_remote, run, tell
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.run_page import read_rollouts, render_page
+from skillopt.reports.rollouts import read_rollouts
+from skillopt.reports.run_report import render_page
 from skillopt.storage.ledger import Ledger
 
 _NIGHT = """\

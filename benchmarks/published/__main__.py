@@ -20,8 +20,9 @@ from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.sources import Source, cache_folder, digests_of, find
 from skillopt import Settings, __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.loop.events import Event, event_line
+from skillopt.loop.events import Event
 from skillopt.protocols import Model
+from skillopt.reports.lines import event_line
 from skillopt.safety.escaping import escape_terminal
 from skillopt.targets.drivers import load_model
 from skillopt.targets.prices import cost_of, find_price

@@ -10,8 +10,8 @@ from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import Pairs, first_failure
-from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.skill_effect import SkillEffect, find_effect
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import RolloutRequest

@@ -12,9 +12,9 @@ from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
 from skillopt.gate.comparison import Pairs, Tally, Verdict, check_coverage, compare_pairs, tally
-from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,

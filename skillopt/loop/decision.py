@@ -232,12 +232,15 @@ def _grade(run: TrainingRun) -> Grading:
 
 
 def name_failing_tasks(run: TrainingRun) -> Iterator[Event]:
-    """Name the train tasks that were not seen to pass and that no line answers, with the reason of each."""
+    """Name the train tasks that were not seen to pass, with the reason of each."""
     reasons: dict[str, list[str]] = defaultdict(list)
+    passed = train_tasks_passed(run)
     for policy in run.policies:
         for name, seen in ((name, policy.evidence.seen.get(name)) for name in sorted(policy.evidence.tasks)):
             if seen is None or not seen.symptoms <= policy.evidence.answered:
                 reasons[_why_failing(run, policy, name)].append(name)
+            elif not passed.get(name, True):
+                reasons["failed when the newest text was run last"].append(name)
     if reasons:
         tasks = sum(len(policy.evidence.tasks) for policy in run.policies)
         yield TasksSetAside(tuple((reason, tuple(names)) for reason, names in reasons.items()), tasks)

@@ -1,30 +1,16 @@
 """How tasks went before a change and after it: which changed, by which pair of rollouts, and where those two part."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Pairs
-from skillopt.reports.blocks import (
-    Details,
-    Diff,
-    Heading,
-    Paragraph,
-    ReportBlock,
-    Sides,
-    Text,
-    cited,
-    cut_middle,
-    list_names,
-    paragraphs,
-)
 from skillopt.reports.html import print_page
-from skillopt.reports.markdown import print_markdown
-from skillopt.reports.run_page import show_turns
+from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, print_markdown, quoted
+from skillopt.reports.rollouts import show_turns
 from skillopt.rollouts import Rollout, Score, Trajectory
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
@@ -112,24 +98,14 @@ def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
     """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
-    shown = [
-        Details(
+    shown = (
+        details(
             f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
-            [_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after)), *_parting(one, 160)],
+            paragraphs(*_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after)), _parting(one, 160)),
         )
         for one in lost[:most]
-    ]
-    return print_markdown(shown, readable=True).strip()
-
-
-def task_anchor(task: str) -> str:
-    """Return the name under which a task stands on the page; ids can hold what no address can.
-
-    >>> task_anchor("val-007")
-    'task-val-007'
-    """
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in task)
-    return f"task-{plain}" if plain == task else f"task-{plain[:40]}-{sha256(task.encode()).hexdigest()[:8]}"
+    )
+    return print_markdown(paragraphs(*shown), readable=True).strip()
 
 
 def _changed(
@@ -176,18 +152,18 @@ def _scores(one: DifferingTask) -> str:
     return f"{one.scores[0]:.2f} → {one.scores[1]:.2f}"
 
 
-def _feedback(rollout: Rollout, most: int) -> ReportBlock:
+def _feedback(rollout: Rollout, most: int) -> str:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
-    return Text(cut_middle(text, most)) if text.strip() else Paragraph("Nothing was found wrong.")
+    return quoted(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
 
 
-def _parting(one: DifferingTask, most: int) -> list[ReportBlock]:
+def _parting(one: DifferingTask, most: int) -> str:
     if one.parting is None:
-        return []
+        return ""
     sides = [cited(" ".join(text.split()), most) or "nothing more" for text in (one.parting.before, one.parting.after)]
     where = f"{one.parting.what} {one.parting.number}"
-    return paragraphs(f"The two part at {where}: before {sides[0]}, after {sides[1]}.")
+    return f"The two part at {where}: before {sides[0]}, after {sides[1]}."
 
 
 def before_after_page(comparison: BeforeAfter) -> str:
@@ -204,46 +180,43 @@ def before_after_page(comparison: BeforeAfter) -> str:
         f"{comparison.measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
         "several repeats the pair that differs most is shown."
     )
-    blocks = paragraphs(cited(comparison.headline), told)
     footer = (
         "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
         "stands here should use other tasks to judge them."
     )
-    blocks += [block for one in changed[:_MOST_TASKS] for block in _shown(one)]
-    return print_page(f"{comparison.skill}: before and after", eyebrow, blocks, heading=comparison.skill, footer=footer)
+    text = paragraphs(cited(comparison.headline), told, *map(_shown, changed[:_MOST_TASKS]))
+    return print_page(f"{comparison.skill}: before and after", eyebrow, text, heading=comparison.skill, footer=footer)
 
 
-def _shown(one: DifferingTask) -> list[ReportBlock]:
+def _shown(one: DifferingTask) -> str:
     rollouts = (one.before, one.after)
     answers = [_answer(rollout.trajectory) for rollout in rollouts]
-    short = max(map(len, answers)) <= _MOST_ANSWER
-    parting = _parting(one, 1500) or paragraphs("The target did and wrote the same on both sides.")
-    title = f"{cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}"
-    return [
-        Heading(title, 2, task_anchor(one.task.id)),
-        Heading("Prompt", 3),
-        Text(cut_middle(one.task.prompt, 3000)),
-        Heading("Feedback", 3),
-        _sides([_feedback(rollout, 3000)] for rollout in rollouts),
-        *parting,
-        Heading("Answer", 3),
-        Diff(*answers)
-        if short and answers[0] != answers[1]
-        else _sides([Text(cut_middle(text, _MOST_ANSWER))] for text in answers),
-        Details(
-            "Both trajectories", [_sides([*_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)]
+    return paragraphs(
+        f"## {cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
+        "### Prompt",
+        quoted(cut_middle(one.task.prompt, 3000)),
+        "### Feedback",
+        *_sides([_feedback(rollout, 3000)] for rollout in rollouts),
+        _parting(one, 1500) or "The target did and wrote the same on both sides.",
+        "### Answer",
+        *_sides([quoted(cut_middle(text, _MOST_ANSWER))] for text in answers),
+        details(
+            "Both trajectories",
+            paragraphs(*_sides([_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)),
         ),
-    ]
+    )
 
 
-def _sides(parts: Iterable[Sequence[ReportBlock]]) -> Sides:
-    return Sides(list(zip(("before", "after"), parts, strict=True)))
+def _sides(parts: Iterable[Iterable[str]]) -> Iterator[str]:
+    for name, shown in zip(("Before", "After"), parts, strict=True):
+        yield f"{name}:"
+        yield from shown
 
 
-def _facts(rollout: Rollout) -> list[ReportBlock]:
+def _facts(rollout: Rollout) -> str:
     files = rollout.trajectory.files_changed
     changed = f", files changed: {list_names(files, 20)}" if files else ""
-    return paragraphs(f"{rollout.status.value}, repeat {rollout.repeat}{changed}")
+    return f"{rollout.status.value}, repeat {rollout.repeat}{changed}"
 
 
 def _answer(trajectory: Trajectory) -> str:

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.recording import recorded_acts, scored_by
+from skillopt.figures import headline_of_verdict, tally_passed
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.loop.events import (
     BaselineMeasured,
     CapsRaised,
@@ -27,11 +27,8 @@ from skillopt.loop.events import (
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
-    StepFailed,
-    StepStarted,
     TasksSetAside,
     TextScreened,
-    TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
     decode_event,
@@ -40,11 +37,11 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.project import Project, Selection
+from skillopt.reports.lines import StepLog, StepView
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
     Ablation,
-    AskedAndPaid,
     Cell,
     DraftView,
     EditView,
@@ -52,7 +49,6 @@ from skillopt.reports.view import (
     GateView,
     HeatRow,
     RunView,
-    StepView,
     VersionView,
 )
 from skillopt.review.inspection import RunRollouts, find_suspicions
@@ -125,7 +121,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     identity, target, model, *rest = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
-    spend = ledger.spending(record.id)
     return RunView(
         run=record.id,
         skill=record.skill,
@@ -142,7 +137,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         # Beside training, the last part says what was asked for.
         judge=rest[0] if len(rest) > (record.kind != "training") else "",
         preset=str(settings.get("preset", "")),
-        metric=str(settings.get("metric", "")),
         gate_rule=str(settings.get("gate", "")),
         confidence=_number(settings, "confidence") or 0.9,
         settings=tuple(
@@ -151,9 +145,7 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
             if value is not None
         ),
         limits={name: _number(settings, f"max_{name}") for name in ("rollouts", "usd", "tokens")},
-        spend=spend,
-        rollouts=AskedAndPaid(None, spend["target"].calls if "target" in spend else 0),
-        calls=AskedAndPaid(None, spend["optimizer"].calls if "optimizer" in spend else 0),
+        spend=ledger.spending(record.id),
     )
 
 
@@ -261,17 +253,14 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         limits = (caps.max_rollouts, caps.max_usd, caps.max_tokens)
         raised = dict(zip(("rollouts", "usd", "tokens"), (cap or 0 for cap in limits), strict=True))
         head = replace(head, limits=raised)
-    if ended is not None:
-        asked = replace(head.rollouts, asked=ended.rollouts), replace(head.calls, asked=ended.calls)
-        head = replace(head, rollouts=asked[0], calls=asked[1])
     return replace(
         head,
         suite=started.suite if started else "",
-        steps_planned=started.steps if started else 0,
+        rollouts=ended.rollouts if ended else None,
         splits=counts,
         headline=gained_by_run(events),
-        baseline=_last(events, BaselineMeasured),
         steps=_steps(events),
+        patch_tests=tuple(_all(events, PatchTested)),
         edits=_EditFates(recorded).views,
         gates=tuple(gates),
         versions=tuple(versions),
@@ -295,20 +284,8 @@ def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
 
 
 def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
-    steps: dict[int, StepView] = {}
-    for event in events:
-        if not isinstance(event, StepStarted | TrainMeasured | PatchTested | StepFailed):
-            continue
-        known = steps.get(event.step, StepView(event.step))
-        match event:
-            case TrainMeasured():
-                known = replace(known, train=event.tally)
-            case PatchTested():
-                known = replace(known, patch_tests=(*known.patch_tests, event))
-            case StepFailed():
-                known = replace(known, failure=f"{event.stage}: {event.reason}")
-        steps[event.step] = known
-    return tuple(steps.values())
+    log = StepLog()
+    return tuple(step for event in events for step in log.note(event))
 
 
 def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
@@ -332,8 +309,7 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
     text = start.document.text
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
     if (baseline := _last(events, BaselineMeasured)) is not None:
-        tally = baseline.tally
-        first = replace(first, passed=passed_words(tally.passed * tally.measured, tally.measured))
+        first = replace(first, passed=tally_passed(baseline.tally), score=baseline.tally.score)
     if gates:
         first = _measured(first, gates[0].verdict, 0)
     found = [first]
@@ -343,15 +319,15 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
             digest, tokens = _text_digest(start, event.text), estimate_tokens(event.text)
             made = VersionView(event.number, commit, digest, event.text, tokens=tokens, kind=event.kind)
             made = _measured(made, event.verdict, 1)
-            found.append(replace(made, expected=event.verdict.expected, grading=event.grading))
+            found.append(replace(made, grading=event.grading))
     return found
 
 
 def _measured(version: VersionView, verdict: Verdict, side: int) -> VersionView:
     """Add what a comparison measured of a version: the incumbent is side 0, the candidate side 1."""
-    passed, score = version.passed, (verdict.before, verdict.after)[side]
+    passed, score = version.passed, version.score
     if (headline := headline_of_verdict(verdict)) is not None:
-        passed = (headline.before, headline.after)[side]
+        passed, score = ((headline.before, headline.score_before), (headline.after, headline.score_after))[side]
     usd, turns = (verdict.costs[side].usd, verdict.costs[side].turns) if verdict.costs else (None, None)
     return replace(version, score=score, passed=passed, usd=usd, turns=turns)
 

@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.figures import Headline
+from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grading
-from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
-    BaselineMeasured,
     HeldOutTestMeasured,
     PatchTested,
     PromptSkipped,
     TextScreened,
     VerifierSuspected,
 )
+from skillopt.reports.lines import StepView
 from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
@@ -28,15 +28,6 @@ SEEN_SPLITS: Final = ("train", FOLDS[0])
 """Splits whose rollouts whoever proposes edits may see."""
 
 
-class CellState(StrEnum):
-    """How a task went under a version, over all its repeats."""
-
-    PASSED = "passed"
-    MIXED = "mixed"
-    FAILED = "failed"
-    NOT_EVALUATED = "not evaluated"
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A task under a version: `repeats` that were scored, how many `passed`, the verifier's mean score."""
@@ -46,13 +37,18 @@ class Cell:
     score: float | None = None
 
     @property
-    def state(self) -> CellState:
+    def state(self) -> str:
         """The state in a word; what was not run did not fail."""
         if not self.repeats:
-            return CellState.NOT_EVALUATED
+            return "not evaluated"
         if 0 < self.passed < self.repeats:
-            return CellState.MIXED
-        return CellState.PASSED if self.passed else CellState.FAILED
+            return "mixed"
+        return "passed" if self.passed else "failed"
+
+    @property
+    def holds(self) -> bool:
+        """Whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
+        return 2 * self.passed > self.repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +134,6 @@ class VersionView:
     passed: str = ""
     usd: float | None = None
     turns: float | None = None
-    expected: float | None = None
     grading: Grading | None = None
 
 
@@ -154,24 +149,6 @@ class DraftView:
     taken: str = ""
     headline: Headline | None = None
     marks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """A step: how the train tasks before it went, its patch tests, and what failed in it."""
-
-    number: int
-    train: Tally | None = None
-    failure: str = ""
-    patch_tests: tuple[PatchTested, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskedAndPaid:
-    """How many answers a run asked for (None until it is over), and how many of them it paid for; the rest replayed."""
-
-    asked: int | None = None
-    paid: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +171,20 @@ class RunView:
     model: str = ""
     judge: str = ""
     preset: str = ""
-    metric: str = ""
     gate_rule: str = ""
     confidence: float = 0.9
     settings: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
-    steps_planned: int = 0
     headline: Headline | None = None
-    baseline: BaselineMeasured | None = None
     steps: tuple[StepView, ...] = ()
+    patch_tests: tuple[PatchTested, ...] = ()
     edits: tuple[EditView, ...] = ()
     gates: tuple[GateView, ...] = ()
     versions: tuple[VersionView, ...] = ()
     test: HeldOutTestMeasured | None = None
     test_withheld: str = ""
     spend: Mapping[str, Usage] = field(default_factory=dict)
-    rollouts: AskedAndPaid = field(default_factory=AskedAndPaid)
-    calls: AskedAndPaid = field(default_factory=AskedAndPaid)
+    rollouts: int | None = None
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
     set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -260,7 +234,7 @@ class RunView:
         return {
             "proposed": len(self.edits),
             "refused": sum(edit.fate is Fate.REFUSED for edit in self.edits),
-            "tested": len({edit.id for step in self.steps for test in step.patch_tests for edit in test.edits}),
+            "tested": len({edit.id for test in self.patch_tests for edit in test.edits}),
             "kept": sum(edit.fate not in dropped for edit in self.edits),
             "gated": sum(edit.gate is not None for edit in self.edits),
             "accepted": sum(edit.fate is Fate.ACCEPTED for edit in self.edits),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import (
     Outcome,
     Pairs,
@@ -22,7 +23,6 @@ from skillopt.gate.comparison import (
     task_gains,
 )
 from skillopt.gate.gate import Gate, resolvable_gain
-from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.here import MOST_REPEATS, can_show_harm, measure_harm
 from skillopt.gate.mean_bet import lower_limit
 from skillopt.loop.caps import BudgetReached, CappedRunner

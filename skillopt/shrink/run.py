@@ -9,7 +9,7 @@ from typing import Final
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.headline import Headline, headline_of_verdict
+from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.non_inferior import plan_looks
 from skillopt.loop.events import GateDecided, TextScreened
 from skillopt.project import Selection

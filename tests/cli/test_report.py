@@ -22,8 +22,10 @@ def test_the_view_repeats_what_the_run_said_at_its_end(viewed: tuple[Path, RunVi
     folder, view = viewed
     told = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
     assert (view.state, view.reason, view.skill) == ("finished", told["reason"], "rows")
-    assert view.rollouts.paid == told["spent"]["target"]["calls"]
-    assert view.rollouts.asked == view.rollouts.paid
+    assert {role: used.calls for role, used in view.spend.items()} == {
+        role: used["calls"] for role, used in told["spent"].items()
+    }
+    assert view.rollouts == view.spend["target"].calls
     assert view.test is not None
     assert view.test.verdict.pairs[0].score_after == 1.0
 

@@ -53,7 +53,7 @@ def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
         target=text,
         edits=tuple(_edit(edit, text) for edit in view.edits),
         gates=tuple(_gate(gate, text) for gate in view.gates),
-        steps=tuple(replace(step, failure=step.failure and text) for step in view.steps),
+        steps=tuple(replace(step, end=step.end and text) for step in view.steps),
         heat=tuple(replace(row, task=text) for row in view.heat),
         set_aside={text: (text,)},
         skipped=tuple(replace(one, reason=text, tasks=tuple(text for _ in one.tasks)) for one in view.skipped),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.execution.memory import MemoryBaseline, memory_baseline, nearest
-from skillopt.gate.headline import Headline
+from skillopt.figures import Headline
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
 RIGHT = (File("right.txt", b"Bern"),)

@@ -47,7 +47,7 @@ def test_an_edit_like_one_that_people_refused_is_told_with_the_refusal_unless_a_
     assert not asked.view.proven
     run_events(project, graded(f"{again} Always", grade=Grade.PROVEN_HERE), seed=2)
     assert skillopt(project, "take", "rows").returncode == 0
-    assert [one.refused for one in written(project).view.in_force if "Always" in one.after] == [""]
+    assert [one.refused for one in written(project).view.in_force if "Always" in one.edit.content] == [""]
 
 
 def commit_on(folder: Path, branch: str, old: str, new: str) -> None:

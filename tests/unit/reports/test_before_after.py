@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.gate.comparison import Pairs
-from skillopt.reports.before_after import TaskChange, describe_worst, find_differing_tasks, find_parting, task_anchor
+from skillopt.reports.before_after import TaskChange, describe_worst, find_differing_tasks, find_parting
 from skillopt.rollouts import ToolCall
 from skillopt.settings import Metric
 from tests.fakes.changed_tasks import make_changed, pair, rollout, task
@@ -62,9 +62,3 @@ def test_the_worst_tasks_are_folded_out_with_feedback_before_and_after() -> None
     assert "2: before `bash convert`, after" in text
     assert "```\nexpected 2026-01-02, found 02.01.26\n```" in describe_worst(make_changed())
     assert describe_worst(make_changed()[2:]) == ""
-
-
-def test_ids_with_signs_that_an_address_cannot_hold_have_anchors_of_their_own() -> None:
-    assert task_anchor("val-007") == "task-val-007"
-    assert task_anchor("a/b") != task_anchor("a b")
-    assert all(sign.isalnum() or sign in "-_" for sign in task_anchor("é/\u202e <x>"))
