@@ -31,7 +31,7 @@ from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_task
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
-from skillopt.reports.markdown import cited, table
+from skillopt.reports.markdown import cited, write_table
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
@@ -182,7 +182,7 @@ def _matrix(targets: Sequence[Mapping[str, Any]]) -> str:
             f"{tally_passed(one)} ({low:.0%} to {high:.0%})" for one, (low, high) in zip(tallies, limits, strict=True)
         )
         rows.append((cited(subjects[0]["name"]), *cells))
-    return table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
+    return write_table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
 
 
 def _subject(subject: Mapping[str, Any], first: str, *, verbose: bool) -> Iterator[str]:

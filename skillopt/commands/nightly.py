@@ -31,7 +31,7 @@ from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, table, web_link
+from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, web_link, write_table
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
@@ -198,7 +198,7 @@ def render_night(night: Nightly) -> str:
         paragraphs(
             f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
             f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
-            table(columns, map(_row, night.skills[:_MOST_SHOWN])),
+            write_table(columns, map(_row, night.skills[:_MOST_SHOWN])),
             *(part for row in night.skills[:_MOST_DETAILED] for part in _details(row)),
             f"{more} more skills are not shown." if more > 0 else "",
         )

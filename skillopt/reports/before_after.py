@@ -9,7 +9,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Pairs
 from skillopt.reports.html import print_page
-from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, print_markdown, quoted
+from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, print_markdown, quote_block
 from skillopt.reports.rollouts import show_turns
 from skillopt.rollouts import Rollout, Score, Trajectory
 from skillopt.safety.plurals import count_noun
@@ -155,7 +155,7 @@ def _scores(one: DifferingTask) -> str:
 def _feedback(rollout: Rollout, most: int) -> str:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
-    return quoted(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
+    return quote_block(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
 
 
 def _parting(one: DifferingTask, most: int) -> str:
@@ -192,18 +192,20 @@ def _shown(one: DifferingTask) -> str:
     rollouts = (one.before, one.after)
     answers = [_answer(rollout.trajectory) for rollout in rollouts]
     return paragraphs(
-        f"## {cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
-        "### Prompt",
-        quoted(cut_middle(one.task.prompt, 3000)),
-        "### Feedback",
-        *_sides([_feedback(rollout, 3000)] for rollout in rollouts),
-        _parting(one, 1500) or "The target did and wrote the same on both sides.",
-        "### Answer",
-        *_sides([quoted(cut_middle(text, _MOST_ANSWER))] for text in answers),
-        details(
-            "Both trajectories",
-            paragraphs(*_sides([_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)),
-        ),
+        *(
+            f"## {cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
+            "### Prompt",
+            quote_block(cut_middle(one.task.prompt, 3000)),
+            "### Feedback",
+            *_sides([_feedback(rollout, 3000)] for rollout in rollouts),
+            _parting(one, 1500) or "The target did and wrote the same on both sides.",
+            "### Answer",
+            *_sides([quote_block(cut_middle(text, _MOST_ANSWER))] for text in answers),
+            details(
+                "Both trajectories",
+                paragraphs(*_sides([_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)),
+            ),
+        )
     )
 
 

@@ -13,8 +13,8 @@ from skillopt.reports.markdown import (
     cited,
     paragraphs,
     print_markdown,
-    table,
     tell_difference,
+    write_table,
 )
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import (
@@ -84,7 +84,7 @@ def _head(report: GateReport) -> str:
         box("caution", f"{told}\n\n{bullets(rows)}") if found else "",
         _compared(report) if report.base else f"{cited(report.head)} was read.",
         _cost(report),
-        table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
+        write_table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
     )
 
 

@@ -1,7 +1,7 @@
 """Markdown that reports are written in, and printed as GitHub reads it: texts from elsewhere stand in code.
 
 A report is one Markdown text of our own words. A text from elsewhere stands between marks in it (`cited` on a line,
-`quoted` as a block), which no printer reads as Markdown: this one makes code of it, `html` and `terminal` plain text.
+`quote_block` as a block), which no printer reads as Markdown: this one makes code of it, the others plain text.
 
 Printed Markdown is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links
 outside of code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes
@@ -25,7 +25,7 @@ _COMMANDS: Final = "sh"
 
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
 _ACTS_AS_WRITTEN = re.compile(
-    r"<!--|-->|@\w|#\d|\bgh-\d|://|\bwww\.|/(?:issues|pull|skillopt|commit)\b|(?<!\S)/\w|[\w.-]+/[\w.-]+#",
+    r"<!--|-->|</?details|@\w|#\d|\bgh-\d|://|\bwww\.|/(?:issues|pull|skillopt|commit)\b|(?<!\S)/\w|[\w.-]+/[\w.-]+#",
     re.IGNORECASE,
 )
 """What bots, parsers of our own text, or a commit message made of it would act on, even in code."""
@@ -41,7 +41,7 @@ def cited(text: str, most: int = 5000) -> str:
     return f"{_OPEN}{shown}{_CLOSE}" if shown else ""
 
 
-def quoted(text: str, language: str = "") -> str:
+def quote_block(text: str, language: str = "") -> str:
     """Mark an untrusted text as a paragraph of its own, line by line, in a language such as `diff`."""
     shown = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").translate(_SHOWN)
     return f"{_OPEN}{language}{_BLOCK}{shown}{_CLOSE}"
@@ -49,7 +49,7 @@ def quoted(text: str, language: str = "") -> str:
 
 def commands(lines: Iterable[str]) -> str:
     """Show commands to be copied."""
-    return quoted("\n".join(lines), _COMMANDS)
+    return quote_block("\n".join(lines), _COMMANDS)
 
 
 def replace_marked(text: str, show: Callable[[str, str | None, str], str]) -> str:
@@ -72,7 +72,7 @@ def bullets(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table; empty without rows."""
     shown = [_row(row) for row in rows]
     return "\n".join([_row(columns), "|" + "---|" * len(columns), *shown]) if shown else ""

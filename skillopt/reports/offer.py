@@ -19,7 +19,7 @@ from skillopt.reports.markdown import (
     details,
     paragraphs,
     print_markdown,
-    quoted,
+    quote_block,
     tell_acts,
     tell_difference,
 )
@@ -175,24 +175,26 @@ def _body(view: OfferView, longest: int, most: int, more: str) -> str:
     diff = [*unified_diff(view.before.splitlines(), view.after.splitlines(), n=_CONTEXT, lineterm="")][3:]
     diff = ["…" if line.startswith("@@ ") else line for line in diff]
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    rest = quoted("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
+    rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
     edits = [_box(edit, longest) for edit in view.in_force][:most]
     return paragraphs(
-        _headline(view),
-        view.run.caution if view.run else "",
-        tell_difference(capability_difference(view.before, view.after)),
-        tell_acts(view.run.new_acts if view.run else ()),
-        _red_box(view),
-        _what_would_prove(view),
-        quoted("\n".join(diff[:shown]), "diff") if diff else "The text is the same; only other files differ.",
-        details(f"{count_noun(len(diff) - shown, 'more line')} of the diff", rest),
-        _how_to_drop(view) if edits else "",
-        bullets(edits[:_FIRST_EDITS]),
-        details(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", bullets(edits[_FIRST_EDITS:])),
-        *_by_people(view),
-        _cost(view),
-        _how_to_take(view),
-        details("Tasks, versions and everything else", paragraphs(_flips(view), *_history(view), more)),
+        *(
+            _headline(view),
+            view.run.caution if view.run else "",
+            tell_difference(capability_difference(view.before, view.after)),
+            tell_acts(view.run.new_acts if view.run else ()),
+            _red_box(view),
+            _what_would_prove(view),
+            quote_block("\n".join(diff[:shown]), "diff") if diff else "The text is the same; only other files differ.",
+            details(f"{count_noun(len(diff) - shown, 'more line')} of the diff", rest),
+            _how_to_drop(view) if edits else "",
+            bullets(edits[:_FIRST_EDITS]),
+            details(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", bullets(edits[_FIRST_EDITS:])),
+            *_by_people(view),
+            _cost(view),
+            _how_to_take(view),
+            details("Tasks, versions and everything else", paragraphs(_flips(view), *_history(view), more)),
+        )
     )
 
 
@@ -310,7 +312,7 @@ def _by_people(view: OfferView) -> Iterator[str]:
         shown = ", ".join(f"{cited(one.sha[:10])} {cited(one.subject, 80)}" for one in view.people)
         said = f"by people ({shown})" if view.people else "by people, which no recorded edit explains"
         yield f"**{count_noun(len(lines), 'line')} {said}**:"
-        yield quoted("\n".join(lines[:_FIRST_EDITS]), "diff")
+        yield quote_block("\n".join(lines[:_FIRST_EDITS]), "diff")
         if len(lines) > _FIRST_EDITS:
             yield f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff."
     if view.dropped:

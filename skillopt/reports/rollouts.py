@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, quoted
+from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, quote_block
 from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
@@ -67,12 +67,14 @@ def _rollout(shown: PageRollout, *, all_splits: bool) -> str:
     return details(
         f"{cited(rollout.task_id)} {', '.join(facts)}",
         paragraphs(
-            f"{rollout.status.value}: {cited(rollout.reason)}" if rollout.reason else "",
-            "### Feedback",
-            quoted(cut_middle(feedback, _MOST_TEXT)) if feedback.strip() else "All correct.",
-            f"Files changed: {list_names(files, _MOST_FILES)}. {rollout.usage.tokens:,} tokens.",
-            "### Trajectory",
-            *show_turns(rollout.trajectory),
+            *(
+                f"{rollout.status.value}: {cited(rollout.reason)}" if rollout.reason else "",
+                "### Feedback",
+                quote_block(cut_middle(feedback, _MOST_TEXT)) if feedback.strip() else "All correct.",
+                f"Files changed: {list_names(files, _MOST_FILES)}. {rollout.usage.tokens:,} tokens.",
+                "### Trajectory",
+                *show_turns(rollout.trajectory),
+            )
         ),
     )
 
@@ -95,12 +97,12 @@ def show_turns(trajectory: Trajectory) -> Iterator[str]:
 def _turn(message: Message, most: int) -> Iterator[str]:
     yield cited(message.role, 80)
     if message.text:
-        yield quoted(cut_middle(message.text, most))
+        yield quote_block(cut_middle(message.text, most))
     for call in message.tool_calls[:_MOST_USES]:
         yield f"uses {cited(call.name, 80)}"
-        yield quoted(cut_middle(call.arguments, most))
+        yield quote_block(cut_middle(call.arguments, most))
         if call.result:
-            yield from ("and gets", quoted(cut_middle(call.result, most)))
+            yield from ("and gets", quote_block(cut_middle(call.result, most)))
     if (more := len(message.tool_calls) - _MOST_USES) > 0:
         yield f"… {count_noun(more, 'more use')} of tools left out …"
 

@@ -28,10 +28,10 @@ from skillopt.reports.markdown import (
     list_names,
     paragraphs,
     print_markdown,
-    quoted,
-    table,
+    quote_block,
     tell_acts,
     tell_difference,
+    write_table,
 )
 from skillopt.reports.terminal import print_terminal
 from skillopt.reports.view import FOLDS, Cell, EditView, Fate, GateView, HeatRow, RunView
@@ -95,21 +95,23 @@ def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
     ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
     texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
     return paragraphs(
-        _headline(view),
-        view.caution,
-        _size_change(view),
-        f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
-        tell_difference(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else "",
-        tell_acts(view.new_acts),
-        _headed("##", "Edits", paragraphs(_taken_edits(view, limits), _changes(view))),
-        _headed("##", "Draft", _draft(view, limits)),
-        _headed("##", "Tasks fixed and broken", _flips(view, limits)),
-        _headed("##", "Steps", "" if view.shrunk else _steps(view)),
-        *_details(view, limits, "##"),
-        _headed("##", "Tasks by version", _tasks_by_version(view, limits)),
-        rollouts,
-        _headed("##", "Settings", _settings(view)),
-        *_advice(view, "##"),
+        *(
+            _headline(view),
+            view.caution,
+            _size_change(view),
+            f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
+            tell_difference(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else "",
+            tell_acts(view.new_acts),
+            _headed("##", "Edits", paragraphs(_taken_edits(view, limits), _changes(view))),
+            _headed("##", "Draft", _draft(view, limits)),
+            _headed("##", "Tasks fixed and broken", _flips(view, limits)),
+            _headed("##", "Steps", "" if view.shrunk else _steps(view)),
+            *_details(view, limits, "##"),
+            _headed("##", "Tasks by version", _tasks_by_version(view, limits)),
+            rollouts,
+            _headed("##", "Settings", _settings(view)),
+            *_advice(view, "##"),
+        )
     )
 
 
@@ -211,7 +213,7 @@ def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
         "Ablation: how many runs without the edit, on train tasks it cites, make a mistake that the edit removes; "
         "`—` where earlier runs decided. Tokens are estimates."
     )
-    return paragraphs(table(columns, rows), _more(len(edits) - len(rows), "edit", view.run), note if rows else "")
+    return paragraphs(write_table(columns, rows), _more(len(edits) - len(rows), "edit", view.run), note if rows else "")
 
 
 def _edit(edit: EditView, limits: ReportLimits) -> str:
@@ -242,7 +244,7 @@ def _changes(view: RunView) -> str:
         if len(before) + len(after) > _LONGEST_DIFF:
             return "These texts are too long to be compared here; see `skillopt diff`."
         found = diff_documents(SkillDocument(before), SkillDocument(after))
-        return quoted(found, "diff") if found.strip() else ""
+        return quote_block(found, "diff") if found.strip() else ""
 
     return paragraphs(
         *(
@@ -313,7 +315,7 @@ def _steps(view: RunView) -> str:
         f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
         f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted."
     )
-    return paragraphs(funnel, table(("step", "train", "edits", "end"), rows))
+    return paragraphs(funnel, write_table(("step", "train", "edits", "end"), rows))
 
 
 def _units(view: RunView, limits: ReportLimits) -> str:
@@ -329,7 +331,7 @@ def _units(view: RunView, limits: ReportLimits) -> str:
         for one in view.units[: limits.rows]
     ]
     more = _more(len(view.units) - len(rows), "unit", view.run)
-    return paragraphs(table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), more)
+    return paragraphs(write_table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), more)
 
 
 def _held_out_test(view: RunView) -> str:
@@ -342,7 +344,7 @@ def _held_out_test(view: RunView) -> str:
         return f"There was no release check: {cited(reason)}."
     sides = ("released" if test.released else "before training", test.before), ("after", test.after)
     rows = [(name, tally_passed(tally), f"{tally.score:.2f}", str(tally.missing)) for name, tally in sides]
-    return paragraphs(table(("text", "tasks passed", "score", "not measured"), rows), _guarantee(view))
+    return paragraphs(write_table(("text", "tasks passed", "score", "not measured"), rows), _guarantee(view))
 
 
 def _gates(view: RunView, limits: ReportLimits) -> str:
@@ -350,7 +352,7 @@ def _gates(view: RunView, limits: ReportLimits) -> str:
         return "No candidate reached the gate."
     rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
     return paragraphs(
-        table(("gate", "candidate", "verdict", "tasks passed", "gain (90% interval)", "score"), rows),
+        write_table(("gate", "candidate", "verdict", "tasks passed", "gain (90% interval)", "score"), rows),
         _more(len(view.gates) - len(rows), "earlier gate", view.run),
         "" if view.test or view.shrunk else _guarantee(view),
     )
@@ -429,7 +431,7 @@ def _cost(view: RunView) -> str:
         (cited(role), count_noun(usage.calls, noun_of(role)), f"{usage.tokens:,}", usage.price)
         for role, usage in view.spend.items()
     ]
-    paid = table(("role", "paid", "tokens", "price"), rows) or "Every answer was cached, so nothing was paid for."
+    paid = write_table(("role", "paid", "tokens", "price"), rows) or "Every answer was cached, so nothing was paid for."
 
     def number(value: float | None, digits: int) -> str:
         return "—" if value is None else f"{value:.{digits}f}"
@@ -447,7 +449,7 @@ def _cost(view: RunView) -> str:
         for one in view.versions
     ]
     columns = ("version", "grade", "tasks passed", "score", "tokens", "US dollars a task", "turns a task")
-    return paragraphs(asked, paid, table(columns, versions))
+    return paragraphs(asked, paid, write_table(columns, versions))
 
 
 def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
@@ -462,7 +464,7 @@ def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
         same[_edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"] += 1
     rows = [(*row, str(times)) for row, times in same.items()]
     left = sum(list(same.values())[limits.rows :])
-    listed = table(("edit", "fate", "reason", "times"), rows[: limits.rows])
+    listed = write_table(("edit", "fate", "reason", "times"), rows[: limits.rows])
     folded = paragraphs(listed, _more(left, "edit", view.run))
     return details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)
 
@@ -490,7 +492,7 @@ def _tasks_by_version(view: RunView, limits: ReportLimits) -> str:
     hidden = len(view.versions) - len(places)
     return paragraphs(
         legend,
-        table(columns, rows),
+        write_table(columns, rows),
         f"{count_noun(hidden, 'version')} after the first left out." if hidden else "",
         _more(left, "task", view.run),
         f"{count_noun(never, 'task')} more ran under none of them." if never else "",
@@ -526,7 +528,9 @@ def _settings(view: RunView) -> str:
     agreed = max((one.judge for one in verdicts if one.judge is not None), key=lambda one: one.criteria, default=None)
     judge = f"{view.judge}; {agreed.words}" if agreed is not None else view.judge
     who = [("target", view.target), ("optimizer model", view.model), ("judge", judge), ("suite", view.suite_digest)]
-    return table(("setting", "value"), [(cited(name), cited(value) or "—") for name, value in (*who, *view.settings)])
+    return write_table(
+        ("setting", "value"), [(cited(name), cited(value) or "—") for name, value in (*who, *view.settings)]
+    )
 
 
 def _reproduce(view: RunView) -> str:

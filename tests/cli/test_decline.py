@@ -93,7 +93,7 @@ class TestDrafts:
         assert "Sort." not in draft
         assert text(folder, "skillopt/rows") == text(folder, "main")
         listed = skillopt(folder, "log", "rows").stdout
-        assert "unproven: edits were dropped" in listed
+        assert "not graded: edits were dropped" in listed
         assert skillopt(folder, "take", "rows").returncode == 0
         assert "Trim." in text(folder, "skillopt/rows")
 

@@ -78,14 +78,14 @@ def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nigh
     run_events(nights.folder, changed(EMAIL), ends=KeyboardInterrupt())
     row = nights.run("--max-usd", "1e-10")["rows"]
     assert (row["training"], row["draft"]["action"]) == ("waiting", "")
-    assert row["draft"]["notes"] == ["unproven: its run ended before it was graded"]
+    assert row["draft"]["notes"] == ["not graded: its run ended before that"]
 
 
 def test_a_draft_that_is_not_likely_better_gets_no_pull_request(nights: Nights, forge: FakeForge) -> None:
     run_events(nights.folder, graded(EMAIL, probability=0.4))
     row = nights.run()["rows"]
     assert (row["draft"]["action"], forge.pulls) == ("", {})
-    assert row["draft"]["notes"] == ["unproven: +0.18 (-0.06 to +0.36), 40% likely better, on 12 tasks"]
+    assert row["draft"]["notes"] == ["cannot tell (40% likely better)"]
 
 
 def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(

@@ -29,7 +29,7 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
 ) -> None:
     script(monkeypatch, changed(EMAIL), graded(EMAIL))
     said = skillopt(folder, "optimize", "rows").stdout
-    shown = "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
+    shown = "likely better (91%)"
     assert f"branch skillopt-draft/rows: {shown}" in said
     assert "next: skillopt take rows " in said
     found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
@@ -79,7 +79,7 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     assert ended.returncode == 130
     assert "branch skillopt-draft/rows, ungraded" in ended.stderr
     assert "same command to continue" in ended.stderr
-    assert "draft unproven: its run" in skillopt(folder, "status").stdout
+    assert "draft not graded: its run" in skillopt(folder, "status").stdout
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_
     run_events(folder, graded(EMAIL))
     ended = skillopt(folder, "take", "rows")
     assert ended.returncode == 0, ended.stderr
-    assert "grade: unproven: +0.18 (-0.06 to +0.36), 91%" in ended.stdout
+    assert "grade: likely better (91%)" in ended.stdout
     (version,) = Repository.find(folder).versions("rows")
     assert "rows: take the draft" in version.subject
     assert version.trailer("Taken-By") == Repository.find(folder).identity

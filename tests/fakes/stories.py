@@ -23,7 +23,7 @@ _NEEDED = ("(?i)lower.case", "YYYY-MM-DD")
 """What the demo target must read in a skill to solve half of the tasks each."""
 
 _ANNA = "--author=Anna <anna@teams.example>"
-_PASSED = re.compile(r"rows: (?P<before>\d+) of (?P<of>\d+) → (?P<after>\d+) of (?P=of) (?:val|held-out) tasks passed")
+_PASSED = re.compile(r"rows: (?P<before>\d+) → (?P<after>\d+) of (?P<of>\d+) (?:val|held-out) tasks passed")
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Story:
         for commit, passed in (("main", found["before"]), (branch, found["after"])):
             least, most = _passing(self.text(commit), of)
             assert least <= int(passed) <= most, pull["title"]
-        assert f"{of} → {found['after']} of {of}" in body
+        assert f"{found['before']} → {found['after']} of {of}" in body
 
     def _added(self, commit: str) -> list[str]:
         shown = git(self.nights.bare, "show", "--format=", "-U0", commit, "--", SKILL_FILE).splitlines()

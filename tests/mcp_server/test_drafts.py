@@ -20,7 +20,7 @@ async def test_the_list_names_the_draft_its_grade_and_who_may_take_it(folder: Pa
     run_events(folder, graded(EMAIL))
     async with Client(make_server(folder)) as client:
         listed = await say(client, "list_skills", name="rows")
-    assert "waits: unproven: +0.18 (-0.06 to +0.36), 91%" in listed
+    assert "waits: likely better (91%)" in listed
     assert "`skillopt take rows`" in listed
     assert not any("take" in tool.name for tool in TOOLS)
 

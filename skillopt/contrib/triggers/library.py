@@ -14,7 +14,7 @@ from skillopt.execution.drivers import caps_of
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Project
-from skillopt.reports.markdown import cited, table
+from skillopt.reports.markdown import cited, write_table
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.document import SkillDocument
@@ -42,7 +42,7 @@ class LibraryReport:
             [cited(name), str(length), *(_shown(one, name) for one in self.listings), new.get(name, "-")]
             for name, length in sorted(lengths.items())
         ]
-        return table(("skill", "characters", *columns, "shortened to"), rows)
+        return write_table(("skill", "characters", *columns, "shortened to"), rows)
 
     @property
     def lines(self) -> Iterator[str]:

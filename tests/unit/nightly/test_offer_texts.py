@@ -67,7 +67,7 @@ def test_a_text_that_was_measured_for_it_has_a_page_of_its_tasks_and_is_paid_for
     assert first.view.claim.fresh
     assert first.view.claim.rollouts > 0
     assert first.page.startswith("<!doctype html>")
-    assert 'id="task-val' in first.page
+    assert '<bdi class="mono">val' in first.page
     with closing(Ledger.open(project)) as ledger:
         paid = ledger.counts()
     again = written(project)
