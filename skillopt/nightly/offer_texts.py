@@ -9,7 +9,7 @@ from typing import Final
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
 from skillopt.gate.comparison import Outcome

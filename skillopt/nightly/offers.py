@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.gate.comparison import Outcome

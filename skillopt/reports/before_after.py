@@ -1,4 +1,4 @@
-"""How tasks went before a change and after it: which changed, by which pair of rollouts, and where those two part."""
+"""How tasks went before a change and after it: which changed, and by which pair of rollouts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,16 +31,6 @@ class TaskChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
-    """The first thing that the target did differently: its number from 1, what it is, and both sides."""
-
-    number: int
-    what: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class DifferingTask:
     """A task that went differently, with the pair of its repeats that differs most."""
 
@@ -51,7 +41,6 @@ class DifferingTask:
     repeats: int
     passes: tuple[int, int]
     scores: tuple[float, float]
-    parting: Parting | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +69,13 @@ def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) ->
     return tuple(one for _, one in found)
 
 
-def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
-    """Find the first thing that the target did differently.
-
-    Where it used tools, that is the first tool use with another name or other arguments; results do not count, because
-    to read the skill itself gives another text. Else it is the first line that it wrote differently.
-    """
-    for what, read in (("tool use", _tool_uses), ("line", _lines)):
-        one, other = read(before), read(after)
-        for at in range(max(len(one), len(other))):
-            sides = one[at : at + 1], other[at : at + 1]
-            if sides[0] != sides[1]:
-                return Parting(at + 1, what, "".join(sides[0]), "".join(sides[1]))
-    return None
-
-
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
     """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
     shown = (
         details(
             f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
-            paragraphs(*_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after)), _parting(one, 160)),
+            paragraphs(*_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after))),
         )
         for one in lost[:most]
     )
@@ -126,20 +100,7 @@ def _changed(
         change = TaskChange.WORSE if lost else TaskChange.BETTER
     _, _, before, after = pairs[gains.index(min(gains) if lost else max(gains))]
     scores = fmean(before.value for before, *_ in pairs), fmean(after.value for _, after, *_ in pairs)
-    parting = find_parting(before.trajectory, after.trajectory)
-    return gain, DifferingTask(
-        task, change, before, after, repeats=len(pairs), passes=passes, scores=scores, parting=parting
-    )
-
-
-def _tool_uses(trajectory: Trajectory) -> list[str]:
-    return [f"{call.name} {call.arguments}" for message in trajectory.messages for call in message.tool_calls]
-
-
-def _lines(trajectory: Trajectory) -> list[str]:
-    texts = [message.text for message in trajectory.messages if message.role == "assistant"]
-    last = [trajectory.answer] if trajectory.answer and trajectory.answer not in texts[-1:] else []
-    return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]
+    return gain, DifferingTask(task, change, before, after, repeats=len(pairs), passes=passes, scores=scores)
 
 
 def _passed(one: DifferingTask) -> str:
@@ -156,14 +117,6 @@ def _feedback(rollout: Rollout, most: int) -> str:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
     return quote_block(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
-
-
-def _parting(one: DifferingTask, most: int) -> str:
-    if one.parting is None:
-        return ""
-    sides = [cited(" ".join(text.split()), most) or "nothing more" for text in (one.parting.before, one.parting.after)]
-    where = f"{one.parting.what} {one.parting.number}"
-    return f"The two part at {where}: before {sides[0]}, after {sides[1]}."
 
 
 def before_after_page(comparison: BeforeAfter) -> str:
@@ -198,7 +151,6 @@ def _shown(one: DifferingTask) -> str:
             quote_block(cut_middle(one.task.prompt, 3000)),
             "### Feedback",
             *_sides([_feedback(rollout, 3000)] for rollout in rollouts),
-            _parting(one, 1500) or "The target did and wrote the same on both sides.",
             "### Answer",
             *_sides([quote_block(cut_middle(text, _MOST_ANSWER))] for text in answers),
             details(

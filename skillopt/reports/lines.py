@@ -1,10 +1,9 @@
 """What happens in a run, told line by line: console, jobs and the table of steps say the same with the same numbers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Final
+from typing import Any, Final
 
 from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade, tally_passed, tally_words
 from skillopt.gate.comparison import Outcome, Tally
@@ -87,7 +86,7 @@ class StepLog:
 
     def note(self, event: Event) -> list[StepView]:
         """Take in what happened, and return the steps that are over with it."""
-        known = self._open.get(step, StepView(0)) if (step := getattr(event, "step", None)) is not None else StepView(0)
+        known = self._open.get(getattr(event, "step", -1), StepView(0))
         match event:
             case TrainMeasured():
                 ended = self._close(lambda one: one.half == event.fold)
@@ -129,11 +128,8 @@ class RunLines:
         """Return what is to be said now, and of each line whether work went before it, so that its cost is worth it."""
         ended, worked = self._steps.note(event), isinstance(event, GateDecided)
         if self._every:
-            line = (
-                ""
-                if isinstance(event, EditRefused | EditScreened | TextScreened) and not self._verbose
-                else event_line(event)
-            )
+            hidden = isinstance(event, EditRefused | EditScreened | TextScreened) and not self._verbose
+            line = "" if hidden else event_line(event)
             return [(line, worked or isinstance(event, PatchTested))] if line else []
         lines = [(step.line, bool(step.edits or step.end)) for step in ended]
         in_step = isinstance(event, TrainMeasured | PatchTested | EditScreened | EditRefused | TextScreened)
@@ -150,86 +146,10 @@ def lines_of(events: Iterable[Event]) -> list[str]:
     return [line for event in events for line, _ in told.tell(event)]
 
 
-@singledispatch
-def event_line(event: Event) -> str:  # noqa: ARG001 - what is too small to tell
+def event_line(event: Event) -> str:
     """Return what happened in a line; empty for what is too small to tell."""
-    return ""
-
-
-@event_line.register
-def _(event: RunStarted) -> str:
-    most = f": at most {count_noun(event.steps, 'step')}" if event.steps else ""
-    return f"{event.skill} on suite {event.suite}{most}"
-
-
-@event_line.register
-def _(event: BaselineMeasured) -> str:
-    return f"baseline: {tally_words(event.tally, VAL)}"
-
-
-@event_line.register
-def _(event: TrainMeasured) -> str:
-    return f"{tally_passed(event.tally)} train tasks pass{f' (half {event.fold})' if event.fold else ''}"
-
-
-@event_line.register
-def _(event: VerifierSuspected) -> str:
-    return f"check the verifier of task {event.task}: {event.reason} ({event.by})"
-
-
-@event_line.register
-def _(event: PromptSkipped) -> str:
-    return f"no proposal for {count_noun(len(event.tasks), 'task')} ({_names(event.tasks)}): {_cut(event.reason)}"
-
-
-@event_line.register
-def _(event: EditUnreadable) -> str:
-    return f"left out part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
-
-
-@event_line.register
-def _(event: EditRefused) -> str:
-    return f"left out {event.edit.id}, {_cut(event.edit.summary)}: {_cut(event.reason)}"
-
-
-@event_line.register
-def _(event: PatchTested) -> str:
-    tested = f"patch test of {count_noun(len(event.edits), 'edit')} on {count_noun(len(event.tasks), 'failing task')}"
-    return f"{tested}: {len(event.passed)} fixed, {len(event.moved)} improved or fixed"
-
-
-@event_line.register
-def _(event: EditScreened) -> str:
-    runs = f" ({event.failed} of {count_noun(event.runs, 'run')})" if event.runs else ""
-    edit = f"{event.edit.id}, {_cut(event.edit.summary)}"
-    return f"{'kept' if event.kept else 'dropped'} {edit}: {event.reason}{runs}"
-
-
-@event_line.register
-def _(event: TextScreened) -> str:
-    needed = f" ({_names(event.tasks)})" if event.tasks else ""
-    return f"line {event.line} {'kept' if event.kept else 'deleted'}: {event.reason}{needed}: {_cut(event.text)}"
-
-
-@event_line.register
-def _(event: StepFailed) -> str:
-    return f"{event.stage}: {_cut(event.reason)}"
-
-
-@event_line.register
-def _(event: LinesReviewed) -> str:
-    told = "; ".join(f"{one.text!r}: {one.reason}" if one.text else one.reason for one in event.flagged)
-    return f"the reviewer flags {_cut(told)}" if told else ""
-
-
-@event_line.register
-def _(event: GateDecided) -> str:
-    what = count_noun(len(event.changes), "edit") if event.changes else event.kind
-    verdict, outcome = event.verdict, outcome_word(event)
-    flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-    told = outcome == Outcome.ACCEPT or verdict.grading is not None  # the grade is told of the version or the draft
-    reason = "" if told else f", {_cut(verdict.reason)}"
-    return f"gate ({what}): {comparison_words(verdict, '' if event.folded else VAL)}; {flips}: {outcome}{reason}"
+    words = _WORDS.get(type(event))
+    return words(event) if words else ""
 
 
 def outcome_word(event: GateDecided) -> str:
@@ -239,46 +159,72 @@ def outcome_word(event: GateDecided) -> str:
     return {True: "passed", False: "refused", None: "cannot tell"}[event.passed]
 
 
-@event_line.register
-def _(event: VersionAccepted) -> str:
-    return f"accepted as version {event.number}{f', {name_grade(event.grading)}' if event.grading else ''}"
+def _screened(event: EditScreened) -> str:
+    runs = f" ({event.failed} of {count_noun(event.runs, 'run')})" if event.runs else ""
+    return f"{'kept' if event.kept else 'dropped'} {event.edit.id}, {_cut(event.edit.summary)}: {event.reason}{runs}"
 
 
-@event_line.register
-def _(event: DraftChanged) -> str:
-    return f"draft: {count_noun(len(event.changes), 'edit') if event.changes else 'empty'}"
+def _unit(event: TextScreened) -> str:
+    needed = f" ({_names(event.tasks)})" if event.tasks else ""
+    return f"line {event.line} {'kept' if event.kept else 'deleted'}: {event.reason}{needed}: {_cut(event.text)}"
 
 
-@event_line.register
-def _(event: DraftGraded) -> str:
-    return f"draft ({count_noun(len(event.changes), 'edit')}): {name_grade(event.grading)}"
+def _flagged(event: LinesReviewed) -> str:
+    told = "; ".join(f"{one.text!r}: {one.reason}" if one.text else one.reason for one in event.flagged)
+    return f"the reviewer flags {_cut(told)}" if told else ""
 
 
-@event_line.register
-def _(event: TasksSetAside) -> str:
+def _gated(event: GateDecided) -> str:
+    what = count_noun(len(event.changes), "edit") if event.changes else event.kind
+    verdict, outcome = event.verdict, outcome_word(event)
+    flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
+    told = outcome == Outcome.ACCEPT or verdict.grading is not None  # the grade is told of the version or the draft
+    reason = "" if told else f", {_cut(verdict.reason)}"
+    return f"gate ({what}): {comparison_words(verdict, '' if event.folded else VAL)}; {flips}: {outcome}{reason}"
+
+
+def _failing(event: TasksSetAside) -> str:
     failing = sum(len(names) for _, names in event.reasons)
     told = "; ".join(f"{_names(names)} ({reason})" for reason, names in event.reasons)
     return f"{failing} of {count_noun(event.tasks, 'task')} still {'fails' if failing == 1 else 'fail'}: {told}"
 
 
-@event_line.register
-def _(event: HeldOutTestMeasured) -> str:
-    return (
-        f"held-out test, look {event.look}: {comparison_words(event.verdict, HELD_OUT)}: {event.verdict.outcome.value}"
-    )
-
-
-@event_line.register
-def _(event: ReleaseCheckWithheld) -> str:
-    return f"held-out test withheld: {event.reason}"
-
-
-@event_line.register
-def _(event: CapsRaised) -> str:
+def _raised(event: CapsRaised) -> str:
     caps = {"rollouts": event.max_rollouts, "tokens": event.max_tokens}
     words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
     words += [f"${event.max_usd:g}"] if event.max_usd else []
     return f"continuing with raised caps: {', '.join(words) or 'none'}"
+
+
+_WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
+    RunStarted: lambda it: f"{it.skill} on suite {it.suite}",
+    BaselineMeasured: lambda it: f"baseline: {tally_words(it.tally, VAL)}",
+    TrainMeasured: lambda it: f"{tally_passed(it.tally)} train tasks pass{f' (half {it.fold})' if it.fold else ''}",
+    VerifierSuspected: lambda it: f"check the verifier of task {it.task}: {it.reason} ({it.by})",
+    PromptSkipped: lambda it: (
+        f"no proposal for {count_noun(len(it.tasks), 'task')} ({_names(it.tasks)}): {_cut(it.reason)}"
+    ),
+    EditUnreadable: lambda it: f"left out part of a reply: {_cut(it.reason)}: {_cut(it.text)}",
+    EditRefused: lambda it: f"left out {it.edit.id}, {_cut(it.edit.summary)}: {_cut(it.reason)}",
+    PatchTested: lambda it: (
+        f"patch test of {count_noun(len(it.edits), 'edit')} on {count_noun(len(it.tasks), 'failing task')}: "
+        f"{len(it.passed)} fixed, {len(it.moved)} improved or fixed"
+    ),
+    EditScreened: _screened,
+    TextScreened: _unit,
+    StepFailed: lambda it: f"{it.stage}: {_cut(it.reason)}",
+    LinesReviewed: _flagged,
+    GateDecided: _gated,
+    VersionAccepted: lambda it: f"accepted as version {it.number}{f', {name_grade(it.grading)}' if it.grading else ''}",
+    DraftChanged: lambda it: f"draft: {count_noun(len(it.changes), 'edit') if it.changes else 'empty'}",
+    DraftGraded: lambda it: f"draft ({count_noun(len(it.changes), 'edit')}): {name_grade(it.grading)}",
+    TasksSetAside: _failing,
+    HeldOutTestMeasured: lambda it: (
+        f"held-out test, look {it.look}: {comparison_words(it.verdict, HELD_OUT)}: {it.verdict.outcome.value}"
+    ),
+    ReleaseCheckWithheld: lambda it: f"held-out test withheld: {it.reason}",
+    CapsRaised: _raised,
+}
 
 
 def _names(tasks: Sequence[str]) -> str:

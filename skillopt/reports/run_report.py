@@ -193,27 +193,24 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> str:
         if version.kind == "slow update"
     ]
     none = "" if edits or guided else "No edit was taken."
-    return paragraphs(_edit_table(edits, view, limits), *guided, none)
+    return paragraphs(_list_edits(edits, view, limits), *guided, none)
 
 
-def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> str:
+def _list_edits(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> str:
+    """List edits with what is known of each; an ablation counts runs without it that make a mistake it removes."""
+
+    def ablated(edit: EditView) -> str:
+        found = edit.ablation
+        if found is None or not found.runs:
+            return ""
+        return f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
+
     rows = [
-        (
-            str(number),
-            _edit(edit, limits),
-            cited(edit.rationale, limits.text) or "—",
-            list_names(edit.tasks, limits.rows),
-            _left_out(edit),
-            f"+{edit.tokens_added} -{edit.tokens_removed}",
-        )
+        f"**{number}** {_edit(edit, limits)}. {cited(edit.rationale, limits.text)} For "
+        f"{list_names(edit.tasks, limits.rows)}.{ablated(edit)} +{edit.tokens_added} -{edit.tokens_removed} tokens."
         for number, edit in enumerate(edits[: limits.rows], 1)
     ]
-    columns = ("#", "edit", "why, in the proposer's words", "train tasks behind it", "ablation", "tokens")
-    note = (
-        "Ablation: how many runs without the edit, on train tasks it cites, make a mistake that the edit removes; "
-        "`—` where earlier runs decided. Tokens are estimates."
-    )
-    return paragraphs(write_table(columns, rows), _more(len(edits) - len(rows), "edit", view.run), note if rows else "")
+    return paragraphs(bullets(rows), _more(len(edits) - len(rows), "edit", view.run))
 
 
 def _edit(edit: EditView, limits: ReportLimits) -> str:
@@ -221,13 +218,6 @@ def _edit(edit: EditView, limits: ReportLimits) -> str:
     place = f" in {cited(edit.section, limits.text)}" if edit.section else ""
     shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op, f"{before} by {after}")
     return f"{edit.op}{place}: {shown}"
-
-
-def _left_out(edit: EditView) -> str:
-    found = edit.ablation
-    if found is None or not found.runs:
-        return "—"
-    return f"{found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}"
 
 
 def _more(left: int, what: str, run: str) -> str:
@@ -279,7 +269,7 @@ def _draft(view: RunView, limits: ReportLimits) -> str:
     else:
         told.append(f"It is on branch {cited(found.branch)}, and becomes a version when taken:")
         told.append(commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"]))
-    return paragraphs(*told, _edit_table(edits, view, limits))
+    return paragraphs(*told, _list_edits(edits, view, limits))
 
 
 def _flips(view: RunView, limits: ReportLimits) -> str:
@@ -441,14 +431,13 @@ def _cost(view: RunView) -> str:
             f"v{one.number}",
             name_grade(one.grading) if one.grading else "—",
             one.passed or "—",
-            number(one.score, 2),
             f"{one.tokens:,}",
             number(one.usd, 4),
             number(one.turns, 2),
         )
         for one in view.versions
     ]
-    columns = ("version", "grade", "tasks passed", "score", "tokens", "US dollars a task", "turns a task")
+    columns = ("version", "grade", "tasks passed", "tokens", "US dollars a task", "turns a task")
     return paragraphs(asked, paid, write_table(columns, versions))
 
 
@@ -483,7 +472,6 @@ def _tasks_by_version(view: RunView, limits: ReportLimits) -> str:
         lines = sorted((_line(row, places) for row in ran), key=lambda line: line[0])
         rows += [(split or "?", *cells) for _, cells in lines[: limits.rows]]
         left += max(0, len(lines) - limits.rows)
-    never = sum(not any(row.cells[at].repeats for at in places) for row in view.heat)
     columns = ("split", "task", *(f"v{view.versions[at].number}" for at in places))
     legend = (
         "`pass` and `fail`, with the verifier's score where it is partial; with repeats, how many passed. "
@@ -495,7 +483,6 @@ def _tasks_by_version(view: RunView, limits: ReportLimits) -> str:
         write_table(columns, rows),
         f"{count_noun(hidden, 'version')} after the first left out." if hidden else "",
         _more(left, "task", view.run),
-        f"{count_noun(never, 'task')} more ran under none of them." if never else "",
     )
 
 
@@ -536,18 +523,13 @@ def _settings(view: RunView) -> str:
 def _reproduce(view: RunView) -> str:
     """Return the commands that repeat the run, look further, and roll back."""
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
-    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
+    again = "shrink" if view.kind == "shrink" else "optimize"
+    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt {again} {skill}"]
     if view.accepted and first:
-        newest = view.accepted[-1].commit or view.branch
-        lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
-    lines.append(f"{'skillopt shrink' if view.kind == 'shrink' else 'skillopt optimize'} {skill}")
-    return paragraphs(
-        commands(lines),
-        "The last command repeats the run from the base commit with the settings that the report lists. With its "
-        "ledger every answer is cached and costs nothing. Without it the target answers anew, so numbers vary.",
-        "Before merging, closing the pull request is enough. After that, publish the old text again:",
-        commands([f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"]),
-    )
+        lines.append(f"skillopt diff {skill} {quote(first)} {quote(view.accepted[-1].commit or view.branch)}")
+    undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
+    told = "The first two repeat the run; with its ledger every answer is cached. The last one publishes the old text."
+    return paragraphs(commands([*lines, undo]), told)
 
 
 def _not_shown(view: RunView) -> str:
@@ -557,7 +539,6 @@ def _not_shown(view: RunView) -> str:
         f"Only tasks like those of the suite {cited(view.suite)} were run. What no task checks may have changed.",
         "The reasons of edits are the optimizer model's words. Only the scores were checked.",
     ]
-    if view.accepted and not view.shrunk:
-        bias = "The release check has no such bias" if view.test else "No release check was run"
-        lines.append(f"Figures on `val` are too high, because versions were selected by them. {bias}.")
+    if view.accepted and not view.test:
+        lines.append("Figures on the tasks that chose a version are too high, and no release check was run.")
     return bullets(lines)

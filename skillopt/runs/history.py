@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from skillopt.errors import RemoteError, SkilloptError, UsageError
-from skillopt.execution.recording import earlier_looks, recorded_acts
+from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import name_grade, read_headline
 from skillopt.gate.grades import Grading

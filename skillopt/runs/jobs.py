@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.project import CONFIG, Selection
 from skillopt.reports.lines import lines_of

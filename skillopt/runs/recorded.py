@@ -10,7 +10,7 @@ from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.recording import recorded_events, scored_by
+from skillopt.execution.records import recorded_events, scored_by
 from skillopt.figures import Headline, name_grade
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
