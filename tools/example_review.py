@@ -55,8 +55,7 @@ def _report(clone: Path) -> str:
     with closing(Ledger.open(clone, read_only=True)) as ledger:
         view = load_view(Project.find(clone), ledger, find_run(ledger, "tidy-tables"))
         versions = tuple(replace(version, commit="") for version in view.versions)
-        gates = tuple(replace(gate, at="") for gate in view.gates)
-        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
+        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions)
         page = render_page(fixed, read_rollouts(ledger, fixed, most=16))
     return page.replace(view.run, "0123456789ab") + "\n"
 

@@ -206,7 +206,7 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> Of
     """Describe an edit, with what its run tells of it."""
     edit, version = named.edit, named.version
     view = views.get(version.trailer("Skillopt-Run"))
-    known = next((one for one in view.edits if one.id == edit.id), None) if view else None
+    known = next((one for one in view.edits if one.edit.id == edit.id), None) if view else None
     return OfferedEdit(
         named.number,
         named.key,

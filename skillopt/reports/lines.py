@@ -59,22 +59,20 @@ class StepView:
     end: str = ""
 
     @property
-    def tried(self) -> str:
-        """What was proposed, and what patch tests and ablation made of it."""
-        parts = []
+    def head(self) -> str:
+        """What was measured, proposed and kept in it, in a line without how it ended."""
+        parts = [f"{tally_passed(self.train)} train tasks pass"] if self.train else []
         if self.edits:
             fixed = f"{len(self.passed)} of {count_noun(len(self.failing), 'task')}"
             parts.append(f"Proposed {count_noun(self.edits, 'edit')}; patch tests fixed {fixed}")
         if self.kept or self.dropped:
             parts.append(f"Ablation kept {self.kept} and dropped {self.dropped}")
-        return ". ".join(parts)
+        return f"step {self.number}{f' (half {self.half})' if self.half else ''}: {'. '.join(parts)}"
 
     @property
     def line(self) -> str:
         """The step in a line."""
-        half = f" (half {self.half})" if self.half else ""
-        train = f"{tally_passed(self.train)} train tasks pass" if self.train else ""
-        return f"step {self.number}{half}: {'. '.join(filter(None, (train, self.tried, self.end)))}"
+        return f"{self.head}{'. ' if self.end and not self.head.endswith(': ') else ''}{self.end}"
 
 
 class StepLog:

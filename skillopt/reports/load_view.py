@@ -14,7 +14,6 @@ from skillopt.figures import headline_of_verdict, tally_passed
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import (
     BaselineMeasured,
-    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -41,7 +40,6 @@ from skillopt.reports.lines import StepLog, StepView
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
-    Ablation,
     Cell,
     DraftView,
     EditView,
@@ -136,22 +134,15 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         model=model,
         # Beside training, the last part says what was asked for.
         judge=rest[0] if len(rest) > (record.kind != "training") else "",
-        preset=str(settings.get("preset", "")),
         gate_rule=str(settings.get("gate", "")),
-        confidence=_number(settings, "confidence") or 0.9,
+        confidence=float(str(settings.get("confidence") or 0.9)),
         settings=tuple(
             (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             for name, value in settings.items()
             if value is not None
         ),
-        limits={name: _number(settings, f"max_{name}") for name in ("rollouts", "usd", "tokens")},
         spend=ledger.spending(record.id),
     )
-
-
-def _number(settings: Mapping[str, object], name: str) -> float:
-    found = settings.get(name)
-    return float(found) if isinstance(found, int | float) else 0.0
 
 
 def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
@@ -240,19 +231,15 @@ def _text_digest(start: Skill, text: str) -> str:
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
     """Build the view of a run from its record."""
     events = [event for _, event in recorded.events]
-    gates = _gates(recorded.events)
+    gates = _gates(events)
     versions = _versions(head, recorded, gates)
     splits = recorded.splits.values()
     counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
     if recorded.folds:
         counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
-    caps, ended = _last(events, CapsRaised), _last(events, RunEnded)
+    ended = _last(events, RunEnded)
     started, aside = _last(events, RunStarted), _last(events, TasksSetAside)
     withheld = _last(events, ReleaseCheckWithheld)
-    if caps is not None:
-        limits = (caps.max_rollouts, caps.max_usd, caps.max_tokens)
-        raised = dict(zip(("rollouts", "usd", "tokens"), (cap or 0 for cap in limits), strict=True))
-        head = replace(head, limits=raised)
     return replace(
         head,
         suite=started.suite if started else "",
@@ -288,18 +275,17 @@ def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
     return tuple(step for event in events for step in log.note(event))
 
 
-def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
+def _gates(events: Iterable[Event]) -> list[GateView]:
     gates: list[GateView] = []
     texts: list[str] = []
-    for at, event in events:
+    for event in events:
         if isinstance(event, GateDecided):
             texts.append(event.text)
             ids = tuple(change.edit.id for change in event.changes)
-            number, asked = len(gates) + 1, event.rollouts or 0
-            gates.append(GateView(number, event.step, event.kind, event.verdict, at=at, edits=ids, rollouts=asked))
+            gates.append(GateView(len(gates) + 1, event.kind, event.verdict, ids))
         elif isinstance(event, VersionAccepted) and gates:
             of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
-            gates[of] = replace(gates[of], version=event.number, rollouts=event.rollouts)
+            gates[of] = replace(gates[of], version=event.number)
     return gates
 
 
@@ -392,9 +378,8 @@ class _EditFates:
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
                     self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                found = Ablation(event.tasks, event.runs, event.failed)
                 fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=found)
+                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=event)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
                 self._gates += isinstance(event, GateDecided)
                 for change in event.changes:
@@ -429,29 +414,15 @@ class _EditFates:
         return known
 
     def _first(self, edit: Edit, step: int) -> EditView:
-        document, after = SkillDocument(self._text), edit.content.strip("\n")
-        before = "" if edit.op.value == "add" else edit.anchor
+        document = SkillDocument(self._text)
         place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
         around = [section.title for section in document.sections if section.start <= place < section.end]
         section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
-        cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
-        return EditView(
-            edit.id,
-            step,
-            edit.op.value,
-            section,
-            before,
-            after=after,
-            rationale=edit.rationale,
-            tasks=cited,
-            tokens_added=estimate_tokens(after),
-            tokens_removed=estimate_tokens(before),
-        )
+        return EditView(edit, step, section, tuple(one for one in edit.tasks if not self._train or one in self._train))
 
 
-def _taught(recorded: RunRecords) -> Collection[str] | None:
-    """Return tasks that edits may be made from, those of both folds where there are any; None when not known."""
+def _taught(recorded: RunRecords) -> Collection[str]:
+    """List tasks that edits may be made from, those of both folds where there are any; empty when not known."""
     folded = frozenset().union(*recorded.folds)
-    train = {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
-    return train if recorded.splits else None
+    return {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}

@@ -10,6 +10,7 @@ from typing import Final
 from skillopt.figures import Headline, explain_grade, name_grade, read_headline
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.grades import GRADE, Against, Grade, Grading
+from skillopt.loop.events import EditScreened
 from skillopt.reports.markdown import (
     box,
     bullets,
@@ -24,7 +25,7 @@ from skillopt.reports.markdown import (
     tell_difference,
 )
 from skillopt.reports.run_report import ReportLimits, run_details
-from skillopt.reports.view import Ablation, RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.plurals import count_noun
@@ -62,7 +63,7 @@ class OfferedEdit:
     undone: bool = False
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
-    ablation: Ablation | None = None
+    ablation: EditScreened | None = None
     refused: str = ""
 
 

@@ -15,7 +15,6 @@ from skillopt.figures import (
     headline_of_verdict,
     name_grade,
     tally_passed,
-    tally_words,
 )
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.release_check import look_confidence
@@ -206,18 +205,19 @@ def _list_edits(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
         return f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
 
     rows = [
-        f"**{number}** {_edit(edit, limits)}. {cited(edit.rationale, limits.text)} For "
-        f"{list_names(edit.tasks, limits.rows)}.{ablated(edit)} +{edit.tokens_added} -{edit.tokens_removed} tokens."
+        f"**{number}** {_edit(edit, limits)} — {cited(edit.edit.rationale, limits.text) or 'no reason'}; for "
+        f"{list_names(edit.tasks, limits.rows)}.{ablated(edit)}"
         for number, edit in enumerate(edits[: limits.rows], 1)
     ]
     return paragraphs(bullets(rows), _more(len(edits) - len(rows), "edit", view.run))
 
 
-def _edit(edit: EditView, limits: ReportLimits) -> str:
-    before, after = (cited(text, limits.text) or "—" for text in (edit.before, edit.after))
-    place = f" in {cited(edit.section, limits.text)}" if edit.section else ""
-    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op, f"{before} by {after}")
-    return f"{edit.op}{place}: {shown}"
+def _edit(view: EditView, limits: ReportLimits) -> str:
+    edit = view.edit
+    before, after = (cited(text, limits.text) or "—" for text in (edit.anchor, edit.content))
+    place = f" in {cited(view.section, limits.text)}" if view.section else ""
+    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op.value, f"{before} by {after}")
+    return f"{edit.op.value}{place}: {shown}"
 
 
 def _more(left: int, what: str, run: str) -> str:
@@ -256,7 +256,7 @@ def _draft(view: RunView, limits: ReportLimits) -> str:
     if (found := view.draft) is None:
         return ""
     grading, skill = found.grading, quote(view.skill)
-    edits = [edit for edit in view.edits if edit.id in found.edits]
+    edits = [edit for edit in view.edits if edit.edit.id in found.edits]
     meaning = f", that is {explain_grade(grading.grade)}" if grading else ""
     told = [f"**{name_grade(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."]
     told += [f"A person must look at it first: {cited(mark)}." for mark in found.marks]
@@ -290,22 +290,15 @@ def _flips(view: RunView, limits: ReportLimits) -> str:
 
 
 def _steps(view: RunView) -> str:
-    """Say what each step did, with the numbers of the console."""
-    rows = [
-        (
-            f"{step.number}{f' (half {step.half})' if step.half else ''}",
-            "—" if step.train is None else tally_words(step.train),
-            step.tried or "—",
-            cited(step.end) or "—",
-        )
-        for step in view.steps
-    ]
+    """Say what each step did, in the words of the console."""
     counts = view.funnel
     funnel = (
         f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
         f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted."
     )
-    return paragraphs(funnel, write_table(("step", "train", "edits", "end"), rows))
+    return paragraphs(
+        funnel, bullets(f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
+    )
 
 
 def _units(view: RunView, limits: ReportLimits) -> str:
@@ -444,7 +437,7 @@ def _cost(view: RunView) -> str:
 def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
     """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
     waiting = view.draft.edits if view.draft else ()
-    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.id not in waiting]
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.edit.id not in waiting]
     fates = Counter(edit.fate for edit in others)
     summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
     # The same edit comes again and again, and falls for the same reason.

@@ -10,6 +10,7 @@ from skillopt.figures import Headline
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.loop.events import (
+    EditScreened,
     HeldOutTestMeasured,
     PatchTested,
     PromptSkipped,
@@ -20,6 +21,7 @@ from skillopt.reports.lines import StepView
 from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
+from skillopt.skills.edits import Edit
 
 FOLDS: Final = ("fold 1", "fold 2")
 """Names of two folds that teach and judge in turn, where other suites have splits."""
@@ -77,46 +79,28 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ablation:
-    """Runs without an edit on train tasks that it cites, and how many made a mistake that is gone with it."""
-
-    tasks: int
-    runs: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True)
 class EditView:
-    """A proposed edit and what became of it."""
+    """A proposed edit, the section and the train tasks that it is for, and what became of it."""
 
-    id: str
+    edit: Edit
     step: int
-    op: str
     section: str
-    before: str
-    after: str
-    rationale: str
     tasks: tuple[str, ...]
-    tokens_added: int
-    tokens_removed: int
     fate: Fate = Fate.JOINED
     reason: str = ""
-    ablation: Ablation | None = None
+    ablation: EditScreened | None = None
     gate: int | None = None
     version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """A comparison of a candidate with the incumbent on `val`, after so many rollouts."""
+    """A comparison of a candidate with the incumbent on `val`, by the ids of its edits."""
 
     number: int
-    step: int
     kind: str
     verdict: Verdict
-    at: str
     edits: tuple[str, ...]
-    rollouts: int
     version: int | None = None
 
 
@@ -170,11 +154,9 @@ class RunView:
     target: str = ""
     model: str = ""
     judge: str = ""
-    preset: str = ""
     gate_rule: str = ""
     confidence: float = 0.9
     settings: tuple[tuple[str, str], ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
     headline: Headline | None = None
     steps: tuple[StepView, ...] = ()
     patch_tests: tuple[PatchTested, ...] = ()

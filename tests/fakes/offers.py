@@ -3,8 +3,8 @@
 from skillopt.figures import Headline
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
+from skillopt.loop.events import EditScreened
 from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView, lines_by_people
-from skillopt.reports.view import Ablation
 from skillopt.skills.edits import Edit, Op
 from skillopt.versions.commit_message import Version
 from tests.fakes.views import verdict
@@ -16,18 +16,19 @@ _HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\
 def offered_edit(number: int, text: str) -> OfferedEdit:
     """Make an edit that adds a line."""
     line = f"- {text}"
-    found = Ablation(2, 3, 3)
+    edit = Edit(
+        f"e{number}",
+        Op.ADD,
+        section="Values",
+        content=line,
+        rationale=f"Because of {text}",
+        tasks=("train1", "train2"),
+    )
+    found = EditScreened(1, edit, 2, 3, 3, kept=True, reason="tasks fail without it")
     return OfferedEdit(
         number,
         f"{KEY}/{number}",
-        Edit(
-            f"e{number}",
-            Op.ADD,
-            section="Values",
-            content=line,
-            rationale=f"Because of {text}",
-            tasks=("train1", "train2"),
-        ),
+        edit,
         fixed=("train1",),
         ablation=found,
     )

@@ -1,6 +1,5 @@
 """Before and after: each task that went differently is listed once, worst first, with the point where the two part."""
 
-
 from hypothesis import given
 from hypothesis import strategies as st
 

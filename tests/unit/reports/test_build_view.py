@@ -23,7 +23,7 @@ VIEW = make_view()
 
 
 def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
-    found = {edit.id: (edit.fate, edit.gate, edit.version) for edit in VIEW.edits}
+    found = {edit.edit.id: (edit.fate, edit.gate, edit.version) for edit in VIEW.edits}
     assert found == {
         "s1e3": (Fate.REFUSED, None, None),
         "s1e1": (Fate.ACCEPTED, 1, 1),
@@ -31,7 +31,7 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
         "s1e4": (Fate.UNMOVED, None, None),
         "s2e1": (Fate.REJECTED, 2, None),
     }
-    reasons = {edit.id: edit.reason for edit in VIEW.edits}
+    reasons = {edit.edit.id: edit.reason for edit in VIEW.edits}
     assert "once: nothing fails without" in reasons["s1e2"]
     assert "tasks that it cites" in reasons["s1e4"]
     assert VIEW.funnel == {"proposed": 5, "refused": 1, "tested": 4, "kept": 2, "gated": 2, "accepted": 1}
@@ -76,7 +76,7 @@ def test_what_waits_is_the_newest_draft_since_the_last_version_with_its_edits() 
     )
     assert view.draft is not None
     assert (view.draft.branch, view.draft.commit, view.draft.grading) == ("skillopt-draft/rows", "c" * 40, grading())
-    assert [(edit.id, edit.step, edit.fate) for edit in view.edits] == [("s1e1", 3, Fate.JOINED)]
+    assert [(edit.edit.id, edit.step, edit.fate) for edit in view.edits] == [("s1e1", 3, Fate.JOINED)]
     assert view.draft.edits == ("s1e1",)
 
 
@@ -84,7 +84,7 @@ def test_an_edit_that_nothing_needs_any_more_is_told_so_unless_a_version_has_it(
     again = "looked at again, nothing failed without it"
     dates, _, upper = (event.edit for event in EVENTS if isinstance(event, EditScreened))
     view = make_view(events=(*EVENTS[:13], EditRefused(3, upper, again), EditRefused(3, dates, again)))
-    found = {edit.id: (edit.fate, edit.reason) for edit in view.edits}
+    found = {edit.edit.id: (edit.fate, edit.reason) for edit in view.edits}
     assert found["s2e1"] == (Fate.NOT_NEEDED, again)
     assert found["s1e1"][0] is Fate.ACCEPTED
 
