@@ -1,6 +1,5 @@
 """Title, text and page of what is offered from a branch, made of git, the ledger and what is measured for it."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.grades import Grade
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
@@ -40,7 +38,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
@@ -53,7 +50,6 @@ from skillopt.versions.merging import find_conflicts
 from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
-_MOST_TASKS: Final = 1000
 _MOST_LINES: Final = 40
 """Added lines of which history is asked whether people removed them."""
 _LONGEST: Final = 400
@@ -241,7 +237,7 @@ def _claim(
     if view.versions and (run := views.get(view.versions[-1].trailer("Skillopt-Run"))) is not None:
         view = replace(view, run=run)
         texts = _compared_texts(sources, place, view, run)
-        if texts is not None and (spoken := _by_its_run(sources, view, run, texts)) is not None:
+        if texts is not None and (spoken := _by_its_run(view, run, texts)) is not None:
             return spoken, ""
         grading = read_grading(view.versions[-1].trailers) if texts is not None and texts[0] == texts[1] else None
     try:
@@ -257,11 +253,9 @@ def _claim(
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"
     spent = Usage.total(sources.ledger.spending(done.run).values())
     found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
-    settings, tasks = sources.target.settings, suite.tasks(Split.VAL)
+    tasks = suite.tasks(Split.VAL)
     grade = grading.grade if grading else best if better else Grade.UNPROVEN
-    judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
-    proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
-    changed = find_differing_tasks(tasks, done.pairs, settings.metric)
+    changed = find_differing_tasks(tasks, done.pairs, sources.target.settings.metric)
     name = sources.target.suite_path.name if sources.target.suite_path else ""
     measured = len({one.task_id for one in done.pairs.before})
     compared = BeforeAfter(
@@ -273,8 +267,7 @@ def _claim(
         measured=measured,
         changed=changed,
     )
-    view = replace(view, claim=found, grade=grade, grading=grading, proof=proof)
-    return view, before_after_page(compared)
+    return replace(view, claim=found, grade=grade, grading=grading), before_after_page(compared)
 
 
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
@@ -290,7 +283,7 @@ def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, r
     return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
 
 
-def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
+def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
     """Claim what the newest version's run measured; None where it compared with another text."""
     began, base = texts
     grading = read_grading(view.versions[-1].trailers)
@@ -302,17 +295,14 @@ def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tup
     if found is None:
         return None
     grade = grading.grade if grading else Grade.UNPROVEN
-    unproven = grading is not None and grade is not Grade.PROVEN
-    proof = _proof(grading.tasks, grading.gain, sources.target.settings) if grading and unproven else ""
-    return replace(view, claim=found, grade=grade, grading=grading, proof=proof)
+    return replace(view, claim=found, grade=grade, grading=grading)
 
 
 def _tested(run: RunView, began: str, base: str) -> OfferClaim | None:
     """Claim what the release check found, where it compared with the base."""
     if run.test is None or run.headline is None or (run.test.released or began) != base:
         return None
-    verdict = run.test.verdict
-    return OfferClaim(run.headline, verdict, "On tasks that no step of training saw")
+    return OfferClaim(run.headline, run.test.verdict, "On tasks that no step of training saw")
 
 
 def _gated(run: RunView) -> OfferClaim | None:
@@ -348,21 +338,3 @@ def _suite_digest(target: Target) -> str:
         return target.suite().digest
     except SkilloptError:
         return ""
-
-
-def _proof(tasks: int, gain: float, settings: Settings) -> str:
-    """Return how many more tasks would prove a gain of this size, if none got worse."""
-    if gain <= 0:
-        return "No gain was seen, so more tasks like these would hardly prove one."
-
-    def enough(count: int) -> bool:
-        least = resolvable_gain(count, settings)
-        return least is not None and least <= gain
-
-    needed = bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1
-    if needed >= _MOST_TASKS:
-        return "A gain of this size takes more tasks to prove than anybody has."
-    if needed <= tasks:
-        return "There are tasks enough to prove a gain of this size, were none worse."
-    more = needed - tasks
-    return f"About {more} more {'task' if more == 1 else 'tasks'} like these would prove a gain of this size."

@@ -101,7 +101,6 @@ class OfferView:
     unmeasured: str = ""
     grade: Grade | None = None
     grading: Grading | None = None
-    proof: str = ""
     flags: tuple[str, ...] = ()
     draft: bool = False
     run: RunView | None = None
@@ -253,13 +252,11 @@ def _what_would_prove(view: OfferView) -> str:
             f"{cited(reason)}. This is about these very tasks: what none of them checks may have changed, so a person "
             "decides. Merging takes the shorter text, closing says no.",
         )
-    proof = f" {view.proof}" if view.proof else ""
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
     meaning = explain_grade(view.grade or Grade.UNPROVEN)
     return box(
         "note",
-        f"It is {meaning}. So this is {what}.{proof} A later night that proves it marks it as ready. Close it to say "
-        "no.",
+        f"It is {meaning}. So this is {what}. A later night that proves it marks it as ready. Close it to say no.",
     )
 
 

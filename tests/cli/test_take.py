@@ -96,7 +96,7 @@ def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> No
     skillopt(folder, "take", "rows")
     newest, older = skillopt(folder, "log", "rows").stdout.splitlines()[1:3]
     assert "taken by " in newest
-    assert "unproven" in newest
+    assert "likely better (91%)" in newest
     assert "score and passed 0.5000 → 0.7500" in older
     assert [row["kind"] for row in as_json(folder, "log", "rows")["versions"]] == ["taken", "accepted"]
 
