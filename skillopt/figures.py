@@ -58,9 +58,14 @@ class Headline:
         return passed_words(self.passed_after, self.tasks)
 
     @property
+    def counts(self) -> str:
+        """Return the tasks passed before and after, as in `2 → 40 of 48`."""
+        return f"{_number(self.passed_before)} → {self.after}"
+
+    @property
     def passed(self) -> str:
-        """Return the tasks passed, as in `2 → 40 of 48 tasks passed`."""
-        return f"{_number(self.passed_before)} → {self.after} {f'{self.place} ' if self.place else ''}tasks passed"
+        """Return the tasks passed in words."""
+        return f"{self.counts} {f'{self.place} ' if self.place else ''}tasks passed"
 
     @property
     def gain(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.figures import VAL, headline_of_verdict
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import Outcome
 from skillopt.reports.markdown import (
     box,
@@ -107,8 +107,8 @@ def _cost(report: GateReport) -> str:
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
-    found = headline_of_verdict(change.judged.verdict, VAL) if change.judged else None
-    figures = (f"{found.before} → {found.after}", found.gain, found.score) if found else ("", "", "")
+    found = headline_of_verdict(change.judged.verdict) if change.judged else None
+    figures = (found.counts, found.gain, found.score) if found else ("", "", "")
     is_now = change.standing
     return _SIGNS[is_now], cited(change.skill, 80), change.kind.value, *figures, is_now.value
 

@@ -345,7 +345,7 @@ def _gate(gate: GateView) -> tuple[str, ...]:
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
     outcome = gate.verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
     found = headline_of_verdict(gate.verdict)
-    figures = (found.passed.removesuffix(" tasks passed"), found.gain, found.score or "—") if found else ("—",) * 3
+    figures = (found.counts, found.gain, found.score or "—") if found else ("—",) * 3
     return str(gate.number), what, outcome, *figures
 
 

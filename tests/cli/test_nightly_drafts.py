@@ -24,8 +24,8 @@ def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nig
     assert (row["training"], row["offer"]["action"], row["draft"]["action"]) == ("not due", "", "opened")
     (pull,) = forge.pulls.values()
     assert (pull["branch"], pull["base"], pull["draft"]) == ("skillopt-draft/rows", "main", True)
-    assert "0 of 8 → 4 of 8" in pull["title"]
-    assert "Unproven: +0.18 (-0.06 to +0.36), 91% likely" in pull["body"]
+    assert "0 → 4 of 8" in pull["title"]
+    assert "**likely better (91%)**" in pull["body"]
     assert pull["body"].index("shown to be better") < pull["body"].index("```diff")
     assert "- [x] **1**" in pull["body"]
     assert "`skillopt take rows`." in pull["body"]
@@ -38,13 +38,13 @@ def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nig
 def test_a_later_run_rewrites_the_draft_and_its_pull_request(nights: Nights, forge: FakeForge) -> None:
     run_events(nights.folder, graded(EMAIL))
     said = nights.tell()
-    assert "opened: https://github.com/acme/skills/pull/1, 0 of 8 → 4" in said
+    assert "opened: https://github.com/acme/skills/pull/1, 0 → 4" in said
     assert "due: trained within 30 days" in said
     assert "1 draft to look at: 1" in said
     run_events(nights.folder, graded(EMAIL, DATES, grade=Grade.PROVEN_HERE, probability=0.99), seed=1)
     assert nights.run()["rows"]["draft"]["action"] == "updated"
     (pull,) = forge.pulls.values()
-    assert pull["title"].endswith(" val tasks passed (draft, proven here)")
+    assert pull["title"].endswith(" val tasks passed, draft, proven here")
     assert "Write dates" in git(nights.bare, "show", f"{REF}:skills/rows/SKILL.md")
 
 
@@ -58,7 +58,7 @@ def test_a_draft_that_was_taken_closes_its_pull_request_and_is_offered_as_a_vers
     assert (row["offer"]["action"], row["draft"]["action"]) == ("opened", "closed")
     version = forge.pulls[2]
     assert (version["branch"], version["draft"]) == ("skillopt/rows", True)
-    assert "better; how likely" in version["body"]
+    assert "not shown to be better" in version["body"]
     assert git(nights.bare, "for-each-ref", REF) == ""
     assert nights.run()["rows"]["draft"]["action"] == ""
 
@@ -97,11 +97,11 @@ def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
     git(person.folder, "checkout", "--quiet", "skillopt/rows")
     person.change(f"- {DATES}\n", branch="skillopt/rows")
     assert nights.run("--max-rollouts", "3")["rows"]["offer"]["action"] == "updated"
-    assert "measured against main (unproven)" in forge.pulls[1]["title"]
+    assert "measured against main" in forge.pulls[1]["title"]
     assert "**Not measured**" in forge.pulls[1]["body"]
     assert "6 of 8" not in forge.pulls[1]["body"].partition("<details>")[0]
     assert nights.run()["rows"]["offer"]["action"] == "updated"
-    assert "0 of 8 → 6 of 8" in forge.pulls[1]["title"]
+    assert "0 → 6 of 8" in forge.pulls[1]["title"]
 
 
 def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_needed_for(
@@ -115,7 +115,7 @@ def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_nee
     row = nights.run()["rows"]
     assert re.match(r"shrink: \d+ → \d+ tokens: less than \d+% of tasks passed is lost", row["shrunk"])
     (pull,) = forge.pulls.values()
-    assert re.fullmatch(r"rows: \d+ → \d+ tokens \(nothing lost, shown here\)", pull["title"])
+    assert re.fullmatch(r"rows: \d+ → \d+ tokens, nothing lost, shown here", pull["title"])
     assert "checks may have changed" in pull["body"]
     assert re.search(r"Write dates as YYYY-MM-DD\.</code> \| \d+ \| stays \| <code>\w+", pull["body"])
     assert "removes `- Remember" in pull["body"]
@@ -129,7 +129,7 @@ def test_a_version_that_an_agents_edits_made_is_offered_though_no_test_compared_
     assert propose(nights, tmp_path, EMAIL, DATES) == 0
     row = nights.run()["rows"]
     assert (row["offer"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
-    assert forge.pulls[1]["title"].startswith("rows: 0 of 8 → ")
+    assert forge.pulls[1]["title"].startswith("rows: 0 → ")
 
 
 def test_a_draft_that_waits_for_a_person_is_offered_with_what_to_look_at(
