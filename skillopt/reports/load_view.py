@@ -134,7 +134,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         model=model,
         # Beside training, the last part says what was asked for.
         judge=rest[0] if len(rest) > (record.kind != "training") else "",
-        gate_rule=str(settings.get("gate", "")),
         confidence=float(str(settings.get("confidence") or 0.9)),
         settings=tuple(
             (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

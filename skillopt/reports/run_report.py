@@ -175,7 +175,7 @@ def _size_change(view: RunView) -> str:
     if not view.accepted:
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
-    made = f"{count_noun(len(view.accepted), 'version')} with {count_noun(view.funnel['accepted'], 'edit')}"
+    made = f"{count_noun(len(view.accepted), 'version')} with {count_noun(len(_taken(view)), 'edit')}"
     files = _name_files(view.versions[0].text)
     return f"{made}. {files} goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
@@ -184,8 +184,12 @@ def _name_files(text: str) -> str:
     return " + ".join(cited(part.path) for part in split_text(text))
 
 
+def _taken(view: RunView) -> list[EditView]:
+    return [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+
+
 def _taken_edits(view: RunView, limits: ReportLimits) -> str:
-    edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+    edits = _taken(view)
     guided = [
         f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
         for version in view.accepted
@@ -291,14 +295,7 @@ def _flips(view: RunView, limits: ReportLimits) -> str:
 
 def _steps(view: RunView) -> str:
     """Say what each step did, in the words of the console."""
-    counts = view.funnel
-    funnel = (
-        f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
-        f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted."
-    )
-    return paragraphs(
-        funnel, bullets(f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
-    )
+    return bullets(f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
 
 
 def _units(view: RunView, limits: ReportLimits) -> str:
@@ -327,7 +324,12 @@ def _held_out_test(view: RunView) -> str:
         return f"There was no release check: {cited(reason)}."
     sides = ("released" if test.released else "before training", test.before), ("after", test.after)
     rows = [(name, tally_passed(tally), f"{tally.score:.2f}", str(tally.missing)) for name, tally in sides]
-    return paragraphs(write_table(("text", "tasks passed", "score", "not measured"), rows), _guarantee(view))
+    equal, error = 1.0 - look_confidence(view.confidence, test.look), 1.0 - view.confidence
+    promise = (
+        f"Look {test.look} at these tasks, which training never saw, for that released version accepts an equal text "
+        f"with probability {equal:.3f} at most, all looks together with {error:.2f}."
+    )
+    return paragraphs(write_table(("text", "tasks passed", "score", "not measured"), rows), promise)
 
 
 def _gates(view: RunView, limits: ReportLimits) -> str:
@@ -337,7 +339,6 @@ def _gates(view: RunView, limits: ReportLimits) -> str:
     return paragraphs(
         write_table(("gate", "candidate", "verdict", "tasks passed", "gain (90% interval)", "score"), rows),
         _more(len(view.gates) - len(rows), "earlier gate", view.run),
-        "" if view.test or view.shrunk else _guarantee(view),
     )
 
 
@@ -347,24 +348,6 @@ def _gate(gate: GateView) -> tuple[str, ...]:
     found = headline_of_verdict(gate.verdict)
     figures = (found.counts, found.gain, found.score or "—") if found else ("—",) * 3
     return str(gate.number), what, outcome, *figures
-
-
-def _guarantee(view: RunView) -> str:
-    error, gates_run = 1.0 - view.confidence, len(view.gates)
-    if view.test is not None:
-        look = view.test.look
-        return (
-            "The release check is an exact paired sign-flip test of fixed size, on tasks that training never saw. "
-            f"This was look {look} at the split for that released version. A look like it accepts an equal version "
-            f"with probability {1.0 - look_confidence(view.confidence, look):.3f} at most, all looks together with "
-            f"{error:.2f} at most."
-        )
-    if view.gate_rule == "sequential":
-        return f"All gates of this run together accept an equal or worse version with probability {error:.2f} at most."
-    if view.gate_rule != "paired":
-        return "A greater mean was enough here, so the error is not bounded."
-    together = min(1.0, error * max(1, gates_run))
-    return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {together:.2f}."
 
 
 def _suspects(view: RunView) -> str:

@@ -154,7 +154,6 @@ class RunView:
     target: str = ""
     model: str = ""
     judge: str = ""
-    gate_rule: str = ""
     confidence: float = 0.9
     settings: tuple[tuple[str, str], ...] = ()
     headline: Headline | None = None
@@ -209,23 +208,10 @@ class RunView:
             return self.test.verdict.outcome
         return self.gates[-1].verdict.outcome if self.gates else None
 
-    @property
-    def funnel(self) -> dict[str, int]:
-        """How many edits came how far; `tested` ones were in a patch test, `kept` ones stayed in the draft after it."""
-        dropped = (Fate.REFUSED, Fate.UNMOVED, Fate.NOT_NEEDED)
-        return {
-            "proposed": len(self.edits),
-            "refused": sum(edit.fate is Fate.REFUSED for edit in self.edits),
-            "tested": len({edit.id for test in self.patch_tests for edit in test.edits}),
-            "kept": sum(edit.fate not in dropped for edit in self.edits),
-            "gated": sum(edit.gate is not None for edit in self.edits),
-            "accepted": sum(edit.fate is Fate.ACCEPTED for edit in self.edits),
-        }
-
 
 def render_json(view: RunView) -> str:
     """Return the view as JSON, every field under its own name, with the figures that follow from it."""
-    fields = asdict(view) | {"verdict": view.verdict, "funnel": view.funnel}
+    fields = asdict(view) | {"verdict": view.verdict}
     if view.headline is not None:
         fields["headline"]["words"] = view.headline.words
     for row, shown in zip(view.heat, fields["heat"], strict=True):

@@ -158,7 +158,6 @@ HEAD = RunView(
     suite_digest="d2",
     target="demo v1",
     model="demo v1",
-    gate_rule="sequential",
     settings=(("preset", "default"), ("confidence", "0.9")),
     spend={"target": Usage(130, 40_000, 9_000, 1.25), "optimizer": Usage(9, 20_000, 3_000, None)},
 )

@@ -34,7 +34,6 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
     reasons = {edit.edit.id: edit.reason for edit in VIEW.edits}
     assert "once: nothing fails without" in reasons["s1e2"]
     assert "tasks that it cites" in reasons["s1e4"]
-    assert VIEW.funnel == {"proposed": 5, "refused": 1, "tested": 4, "kept": 2, "gated": 2, "accepted": 1}
 
 
 def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() -> None:
