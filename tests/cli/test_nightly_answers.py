@@ -72,7 +72,7 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     run_events(story.nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
     first = story.night()
     assert (first.code, first.offer, story.pull()["draft"]) == (0, "opened", True), first
-    assert story.pull()["title"].endswith("(proven here)")
+    assert story.pull()["title"].endswith(", proven here")
     assert re.search(r"About \d+ more tasks|tasks enough to prove", story.pull()["body"])
     assert "**Proven here**: better" in story.pull()["body"]
     assert "later night that proves" in story.pull()["body"]
