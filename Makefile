@@ -14,7 +14,7 @@ COVERED ?=
 # The quick tests as on a machine that has no bubblewrap: make unit WITHOUT_BWRAP=yes
 WITHOUT_BWRAP ?=
 
-# Of the comparison with other optimizers, or of scale: make bench-scale BENCH_ARGS=--quick
+# Of the comparison with other optimizers, or of oracles: make bench-oracles BENCH_ARGS=bfcl
 BENCH_ARGS ?=
 
 # Real clients to fetch for their tests, all when empty; CI leaves two out, which are 400 MB and two minutes.
@@ -36,7 +36,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all test-workflows check format unit coverage simulations wheel-test test-agents test-browser test-oracles \
-  .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale bench-oracles docs constraints audit sbom clean
+  .venv/programs test-llm test-trust transcripts bench bench-peers bench-oracles docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -103,7 +103,7 @@ test-workflows: .venv/installed  ## schemas of the workflows and actions, and wh
 	.venv/bin/zizmor --offline --quiet --no-progress --persona pedantic .github
 
 test-oracles: .venv/installed  ## a part of the published benchmarks that pip brings, without a model; skipped where it cannot
-	@PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 $(RUN) -m benchmarks.published.oracle bfcl agentdojo --items 67 --skip-offline
+	@PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 $(RUN) -m benchmarks.published.oracle bfcl --items 67 --skip-offline
 
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel
@@ -113,9 +113,6 @@ bench: .venv/installed  ## measure speed, print ratios
 
 bench-peers: .venv/installed  ## the goals of learning, beside other optimizers in the same simulated worlds
 	@$(RUN) -m benchmarks.goals --gepa $(BENCH_ARGS)
-
-bench-scale: .venv/installed  ## how busy threads keep many workers, and what 100,000 rollouts take
-	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)
 
 bench-oracles: .venv/installed  ## published benchmarks without a model: gold answers pass, others fail
 	@$(RUN) -m benchmarks.published.oracle $(BENCH_ARGS)

@@ -4,7 +4,6 @@ Owns the measurements and prints them with inputs, seed, versions and a machine 
 nothing: a slow machine is not a failed test.
 """
 
-import json
 import os
 import platform
 import resource
@@ -13,8 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from statistics import median
@@ -26,7 +24,6 @@ from skillopt import __version__
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
 from skillopt.execution.threads import ThreadExecutor
-from skillopt.project import Project
 from skillopt.protocols import RolloutRequest
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.skills.folder import read_skill
@@ -35,7 +32,6 @@ from skillopt.suites import load_suite
 from skillopt.tasks import Split
 
 _SEED = 7
-_SKILLS = 500
 _LONG = ("--set", "confidence=0.99")
 
 
@@ -45,16 +41,7 @@ def main() -> int:
     print(f"{os.cpu_count()} cores; seed {_SEED}; medians; a ratio below 1 is within the limit\n")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        measured = (
-            _help_time(),
-            _import_time(),
-            _server_start(),
-            _resource_reads(folder),
-            _overhead(folder),
-            _recording(),
-            _end_to_end(folder),
-            _listing(folder),
-        )
+        measured = (_help_time(), _import_time(), _overhead(folder), _recording(), _end_to_end(folder))
         for row in chain.from_iterable(measured):
             print(row, flush=True)
     return 0
@@ -92,87 +79,6 @@ def _import_time() -> Iterator[str]:
     yield _row("import skillopt beyond `python -c pass`, CPU", 1000 * (ours - bare), "ms", 60)
     yield _row("the same with optimize, load_suite and Settings, CPU", 1000 * (whole - bare), "ms", 300)
     print(f"  ({1000 * ours:.0f} ms and {1000 * bare:.0f} ms)")
-
-
-_HELLO = """
-import anyio
-from mcp.server.mcpserver import MCPServer
-server = MCPServer("hello")
-@server.tool()
-def hello() -> str:
-    return "hello"
-@server.resource("skill://tidy-tables/SKILL.md")
-def skill() -> str:
-    return "hello"
-server.run()
-"""
-_HANDSHAKE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "benchmark", "version": "1"},
-    },
-}
-
-
-def _server_start() -> Iterator[str]:
-    """Compare the time until the handshake is answered with that of a server of the SDK that has one tool."""
-    times: dict[str, list[float]] = {"hello": [], "ours": []}
-    commands = {"hello": [sys.executable, "-c", _HELLO], "ours": [sys.executable, "-m", "skillopt_mcp"]}
-    for _ in range(15):  # in turn, as above
-        for name, found in times.items():
-            found.append(_seconds(partial(_shake_hands, commands[name])))
-    yield _row(
-        "start of skillopt-mcp, times a hello-world server",
-        median(times["ours"]) / median(times["hello"]),
-        "times",
-        1.25,
-    )
-
-
-def _shake_hands(command: list[str]) -> None:
-    with _server(command, Path()):
-        pass
-
-
-def _resource_reads(scratch: Path) -> Iterator[str]:
-    """Compare reads of a SKILL.md with reads from a server of the SDK that has it in memory."""
-    make_repository(scratch / "reads")
-    read = {"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "skill://tidy-tables/SKILL.md"}}
-    times: dict[str, list[float]] = {"hello": [], "ours": []}
-    commands = {"hello": [sys.executable, "-c", _HELLO], "ours": [sys.executable, "-m", "skillopt_mcp"]}
-    with ExitStack() as stack:
-        asks = {name: stack.enter_context(_server(command, scratch / "reads")) for name, command in commands.items()}
-        for _ in range(300):  # in turn, as above
-            for name, found in times.items():
-                found.append(_seconds(partial(asks[name], read)))
-    ours, hello = median(times["ours"]), median(times["hello"])
-    yield _row("resources/read, times a hello-world server", ours / hello, "times", 3)
-    print(f"  ({1000 * ours:.1f} ms and {1000 * hello:.1f} ms)")
-
-
-@contextmanager
-def _server(command: list[str], folder: Path) -> Iterator[Callable[[dict[str, object]], None]]:
-    """Start a server and shake hands; what is given asks it for something and waits for the answer."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as server:
-        to, answers = server.stdin, server.stdout
-        if to is None or answers is None:  # what `Popen` says of them in its types
-            return
-
-        def ask(request: dict[str, object]) -> None:
-            to.write(json.dumps(request).encode() + b"\n")
-            to.flush()
-            if b'"result"' not in answers.readline():
-                sys.exit(f"{command[-1]}: expected an answer to {request['method']}, found none")
-
-        ask(_HANDSHAKE)
-        to.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-        yield ask
-        server.kill()
 
 
 def _overhead(scratch: Path) -> Iterator[str]:
@@ -224,22 +130,6 @@ def _end_to_end(scratch: Path) -> Iterator[str]:
     (small, few), (large, many) = memory
     yield _row(f"peak memory, {few} → {many} rollouts", large / small, "times", 1.25)
     print(f"  ({small:.0f} MiB at {few} rollouts, {large:.0f} MiB at {many})")
-
-
-def _listing(scratch: Path) -> Iterator[str]:
-    """Time the list of a large repository's skills."""
-    folder = scratch / "listing"
-    for number in range(_SKILLS):
-        evals = folder / "plugins" / f"group-{number % 20}" / "skills" / f"skill-{number}" / "evals" / "evals.json"
-        evals.parent.mkdir(parents=True)
-        evals.write_text("[]", encoding="utf-8")
-        text = f"---\nname: skill-{number}\ndescription: Does it.\n---\n# Skill\n"
-        (evals.parents[1] / "SKILL.md").write_text(text, encoding="utf-8")
-    for command in (["init", "--quiet"], ["add", "--all"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    project = Project.find(folder)
-    times = [_seconds(project.discover) for _ in range(5)]
-    yield _row(f"listing {_SKILLS} skills and their tasks", median(times), "s", 2)
 
 
 def _optimize(folder: Path, options: list[str], *, fresh_branch: bool = False) -> tuple[float, int, int]:

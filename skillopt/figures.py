@@ -6,32 +6,18 @@ Everything that tells of a comparison takes its words from here, so that all out
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.comparison import PairedTask, Tally, Verdict
-from skillopt.gate.grades import Against, Grade, Grading
-from skillopt.gate.mean_bet import gain_limits
-from skillopt.tasks import digest_of
+from skillopt.gate.comparison import PairedTask, Tally, gain_interval
+from skillopt.gate.decide import Verdict
+from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, gain_words
 
 HELD_OUT: Final = "held-out"
 VAL: Final = "val"
 
-_TAIL: Final = 0.05
-"""Error of each end of the 90% interval."""
-
 _GAIN: Final = re.compile(r"([+-]\d+) points \(90%: ([+-]\d+) to ([+-]\d+)\)")
-_LIKELY: Final = 0.5
 _SURE: Final = 0.99
-
-_MEANINGS: Final = {
-    Grade.PROVEN: "better on new tasks like these",
-    Grade.PROVEN_HERE: "better on these very tasks, which says less about new ones",
-    Grade.UNPROVEN: "not shown to be better",
-    Grade.WORSE: "it did worse, and is not likely to be better",
-    Grade.CANNOT_TELL: "neither shown to be better nor to be worse",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +72,6 @@ class Headline:
         return ", ".join(filter(None, (self.passed, self.gain, self.score)))
 
 
-def gain_words(gain: float, low: float, high: float) -> str:
-    """Return a gain in points of tasks with its 90% interval.
-
-    >>> gain_words(0.5, 0.22, 0.71)
-    '+50 points (90%: +22 to +71)'
-    """
-    return f"{100 * gain:+.0f} points (90%: {100 * low:+.0f} to {100 * high:+.0f})"
-
-
 def _number(passed: float) -> str:
     return f"{passed:.1f}".removesuffix(".0")
 
@@ -119,12 +96,26 @@ def tally_words(tally: Tally, place: str = "") -> str:
     return f"{tally_passed(tally)} {f'{place} ' if place else ''}tasks passed{score}"
 
 
-def _headline_of_pairs(pairs: Sequence[PairedTask], place: str) -> Headline | None:
-    if not pairs:
-        return None
-    # The limits look at tasks in turn, and the order must not follow results.
-    gains = [pair.passed_after - pair.passed_before for pair in sorted(pairs, key=lambda pair: digest_of(pair.task))]
-    low, high = _interval(tuple(gains))
+def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
+    """Sum up a comparison; None where no task was measured on both sides."""
+    return _headline(verdict.pairs, place, verdict.low, verdict.high) if verdict.pairs else None
+
+
+def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headline | None:
+    """Compare what the first version was accepted against with the newest one, on the tasks that both were run on."""
+    begun = {pair.task: pair for pair in verdicts[0].pairs} if verdicts else {}
+    both = [
+        replace(pair, passed_before=begun[pair.task].passed_before, score_before=begun[pair.task].score_before)
+        for pair in (verdicts[-1].pairs if verdicts else ())
+        if pair.task in begun
+    ]
+    if not both:
+        return headline_of_verdict(verdicts[0], place) if verdicts else None
+    gains = [pair.passed_after - pair.passed_before for pair in both]
+    return _headline(both, place, *gain_interval(fmean(gains), gains))
+
+
+def _headline(pairs: Sequence[PairedTask], place: str, low: float, high: float) -> Headline:
     return Headline(
         passed_before=sum(pair.passed_before for pair in pairs),
         passed_after=sum(pair.passed_after for pair in pairs),
@@ -135,29 +126,6 @@ def _headline_of_pairs(pairs: Sequence[PairedTask], place: str) -> Headline | No
         low=low,
         high=high,
     )
-
-
-@lru_cache(1024)
-def _interval(gains: tuple[float, ...]) -> tuple[float, float]:
-    return gain_limits(gains, len(gains), _TAIL)
-
-
-def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
-    """Sum up a comparison; None where no task was measured on both sides."""
-    return _headline_of_pairs(verdict.pairs, place)
-
-
-def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headline | None:
-    """Compare what the first version was accepted against with the newest one, on the tasks that both were run on."""
-    if not verdicts:
-        return None
-    begun = {pair.task: pair for pair in verdicts[0].pairs}
-    both = [
-        replace(pair, passed_before=begun[pair.task].passed_before, score_before=begun[pair.task].score_before)
-        for pair in verdicts[-1].pairs
-        if pair.task in begun
-    ]
-    return _headline_of_pairs(both or verdicts[0].pairs, place)
 
 
 def comparison_words(verdict: Verdict, place: str = "") -> str:
@@ -203,7 +171,7 @@ def read_gain(text: str) -> tuple[float, float, float] | None:
 def name_grade(grading: Grading | None) -> str:
     """Return a grade in words; None is the draft of a run that ended before it was graded.
 
-    >>> name_grade(Grading(Grade.UNPROVEN, 0.93, 0.1, 0.0, 0.2, 12, 3, ""))
+    >>> name_grade(Grading(Grade.LIKELY, 0.93, 0.1, 0.0, 0.2, 12, 3, ""))
     'likely better (93%)'
     """
     if grading is None:
@@ -211,17 +179,14 @@ def name_grade(grading: Grading | None) -> str:
     if grading.against is Against.LONGER:
         shown = grading.grade is Grade.PROVEN_HERE
         return "nothing lost, shown here" if shown else "shorter, not shown to lose nothing"
-    likely = grading.probability
-    if grading.grade is Grade.UNPROVEN:
-        if likely is None:
-            return f"{Grade.CANNOT_TELL}: no task that decides was run with it"
-        told = f"{min(likely, _SURE):.0%}"
-        return f"likely better ({told})" if likely >= _LIKELY else f"{Grade.CANNOT_TELL} ({told} likely better)"
-    if grading.grade is Grade.CANNOT_TELL:
-        return f"{Grade.CANNOT_TELL}: the judge agrees with itself hardly more often than a coin"
+    if grading.grade is Grade.LIKELY and grading.probability is not None:
+        return f"{grading.grade} ({min(grading.probability, _SURE):.0%})"
+    if grading.grade is Grade.CANNOT_TELL and grading.probability is None:
+        judge = "the judge agrees with itself hardly more often than a coin"
+        return f"{grading.grade}: {judge if grading.tasks else 'no task that decides was run with it'}"
     return f"{grading.grade}{' against the first version' if grading.against else ''}"
 
 
 def explain_grade(grade: Grade) -> str:
     """Say what a grade means."""
-    return _MEANINGS[grade]
+    return GRADE_MEANINGS[grade]

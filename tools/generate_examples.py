@@ -16,14 +16,12 @@ from typing import Final
 from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt
 from tools.example_review import make_review
-from tools.example_tool_mistakes import make_tool_mistakes
 
 EXAMPLES: Final = Path(__file__).resolve().parent.parent / "docs" / "examples"
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
     "demo": make_demo,
     "prompt": make_prompt,
-    "tool-mistakes": make_tool_mistakes,
     "review": make_review,
 }
 """What makes pages in an empty folder; each run serves one or more of them."""

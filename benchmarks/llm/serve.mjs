@@ -3,8 +3,10 @@
 //     node serve.mjs ENGINE WEIGHTS PORT CONTEXTS
 //
 // Prints its port. One thread an answer: with more, small machines spend their time waiting. Answers are the most
-// likely tokens, each from an empty context, so that an answer depends on its request alone.
+// likely tokens. A context keeps what it read, and a request takes the free context that shares its longest beginning:
+// the skill and the system prompt are read once for all tasks.
 import { createServer } from "node:http";
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [engine, modelPath, port, contexts] = process.argv.slice(2);
@@ -28,11 +30,18 @@ const render = (messages) => [
   ...mark("<|im_start|>assistant\n"),
 ];
 
-async function complete({ messages, max_tokens: most }, sequence) {
-  const asked = render(messages);
+function shared(tokens, sequence) {
+  const kept = sequence.contextTokens;
+  let at = 0; // the last token is read anew: what follows it is not kept
+  while (at < Math.min(kept.length, tokens.length - 1) && kept[at] === tokens[at]) at++;
+  return at;
+}
+
+async function complete(asked, most, sequence) {
   const said = [];
-  await sequence.clearHistory();
-  for await (const token of sequence.evaluate(asked, { temperature: 0 })) { // until the token that ends an answer
+  const cached = shared(asked, sequence);
+  await sequence.eraseContextTokenRanges([{ start: cached, end: sequence.nextTokenIndex }]);
+  for await (const token of sequence.evaluate(asked.slice(cached), { temperature: 0 })) { // until the token that ends an answer
     said.push(token);
     if (said.length >= most) break;
   }
@@ -40,14 +49,24 @@ async function complete({ messages, max_tokens: most }, sequence) {
   const message = { role: "assistant", content: model.detokenize(said) };
   return {
     choices: [{ index: 0, finish_reason: ended, message }],
-    usage: { prompt_tokens: asked.length, completion_tokens: said.length },
+    usage: {
+      prompt_tokens: asked.length,
+      prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens: said.length,
+    },
   };
 }
 
-async function inTurn(wanted) {
-  const sequence = free.pop() ?? (await new Promise((resolve) => waiting.push(resolve)));
+function take(asked) {
+  const best = free.reduce((one, other) => (shared(asked, other) > shared(asked, one) ? other : one));
+  return free.splice(free.indexOf(best), 1)[0];
+}
+
+async function inTurn({ messages, max_tokens: most }) {
+  const asked = render(messages);
+  const sequence = free.length ? take(asked) : await new Promise((resolve) => waiting.push(resolve));
   try {
-    return await complete(wanted, sequence);
+    return await complete(asked, most, sequence);
   } finally {
     const next = waiting.shift();
     if (next) next(sequence);
@@ -59,6 +78,10 @@ const server = createServer(async (request, response) => {
   const parts = [];
   for await (const part of request) parts.push(part);
   response.setHeader("content-type", "application/json");
+  if (request.url === "/v1/models") {
+    response.end(JSON.stringify({ object: "list", data: [{ id: basename(modelPath, ".gguf"), object: "model" }] }));
+    return;
+  }
   try {
     response.end(JSON.stringify(await inTurn(JSON.parse(Buffer.concat(parts).toString()))));
   } catch (error) {

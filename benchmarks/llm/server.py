@@ -1,6 +1,6 @@
-"""Start a loopback server of SmolLM2-135M-Instruct, a real language model that runs on one thread.
+"""Start a loopback server of a real language model, one thread an answer.
 
-python -m benchmarks.llm.server PORT CONTEXTS    # until its input ends, as by Ctrl-D
+python -m benchmarks.llm.server MODEL PORT CONTEXTS    # until its input ends, as by Ctrl-D
 """
 
 import subprocess
@@ -36,6 +36,6 @@ def serve(files: LlmFiles, port: int = 0, contexts: int = 1) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    with serve(find_llm(), *map(int, sys.argv[1:])) as address:
+    with serve(find_llm(sys.argv[1]), *map(int, sys.argv[2:])) as address:
         print(address, flush=True)
         sys.stdin.read()

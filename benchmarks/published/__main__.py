@@ -18,13 +18,11 @@ from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
 from benchmarks.published.results import MeasuredRow, ResultsFile, numbers_of
 from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.sources import Source, cache_folder, digests_of, find
-from skillopt import Settings, __version__, load_skill
+from skillopt import __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event
-from skillopt.protocols import Model
 from skillopt.reports.lines import event_line
 from skillopt.safety.escaping import escape_terminal
-from skillopt.targets.drivers import load_model
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Split
 
@@ -32,7 +30,7 @@ _FOLDER: Final = Path(__file__).parent
 _PASSES: Final = 3  # no skill, start, trained
 _ANSWER_TOKENS: Final = 300
 _MILLION: Final = 1_000_000
-_SPARE: Final = 2  # times the tasks that are asked for are tried: in tau2 two of three can be kept
+_SPARE: Final = 2  # times the tasks that are asked for are tried: of SkillsBench a half can be kept
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--by", default="", metavar="WHO", help="who answers what is handed off, for the results file")
     parser.add_argument("--rollout-tokens", type=int, metavar="N", help="most tokens of an answer of the target")
     parser.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="clone that holds the benchmark")
-    parser.add_argument("--customer", metavar="MODEL", help="plays the customer in tau2; default: that of --model")
     parser.add_argument("--start", default="", metavar="FOLDER", help="skill that training starts from, or `curated`")
     parser.add_argument("--tasks", type=int, metavar="N", help="most tasks of each split, the same ones for everybody")
     parser.add_argument("--max-usd", type=float, metavar="USD", help="cap on US dollars of all that is run")
@@ -76,7 +73,7 @@ def _list(model: str, *, as_json: bool) -> int:
     rows = [(one.source, *_estimate(one.source, model)) for one in BENCHMARKS.values()]
     if as_json:
         shown = [
-            {**one.model_dump(exclude={"files", "needs"}), "get": one.how, "input_tokens": tokens, "usd": usd}
+            {**one.model_dump(exclude={"files"}), "get": one.how, "input_tokens": tokens, "usd": usd}
             for one, tokens, usd in rows
         ]
         print(json.dumps({"benchmarks": shown}, indent=2))
@@ -117,14 +114,12 @@ def _run(chosen: argparse.Namespace) -> int:
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)
-    models = [_model(name, chosen) for name in (chosen.model, chosen.customer or chosen.model)]
-    own = benchmark.loop(*models) if benchmark.loop else None
-    plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
+    plan = Plan(harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
     data = digests_of(folder, benchmark.source.files)
     found = found.model_copy(update={"drawn": chosen.tasks, "data": data, "answered_by": chosen.by})
     drawn = f"tasks{chosen.tasks or 'all'} seed{chosen.seed}"
-    name = _slug(benchmark.name, harness, chosen.model, chosen.customer or "", drawn)
+    name = _slug(benchmark.name, harness, chosen.model, drawn)
     text = found.model_dump_json(indent=2)
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
@@ -135,11 +130,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _expect_harness(benchmark: Benchmark, harness: str | None) -> None:
     """Refuse a target that cannot do the tasks, before anything is spent."""
-    if benchmark.loop and harness:
-        raise UsageError(
-            f"expected --model alone, found --harness {harness!r}: the tools of {benchmark.name} are given by the "
-            "benchmark; leave --harness out"
-        )
     if benchmark.tried and (harness or "chat").startswith("chat"):
         raise UsageError(
             f"expected an agent for {benchmark.name}, whose tasks are done in a file system, found a chat model; add "
@@ -150,11 +140,6 @@ def _expect_harness(benchmark: Benchmark, harness: str | None) -> None:
 def _start(name: str, given: str) -> Path:
     own = _FOLDER / "starts" / (f"{name}-{given}" if given else name)
     return own if own.is_dir() else Path(given)
-
-
-def _model(name: str, chosen: argparse.Namespace) -> Model:
-    more = {"base_url": chosen.base_url} if chosen.base_url else {}
-    return load_model(name, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
 
 
 def _results(benchmark: Benchmark, plan: Plan, reading: Reading, measured: Measured) -> ResultsFile:
@@ -198,7 +183,6 @@ def _table(benchmark: Benchmark, found: ResultsFile) -> str:
             "",
             f"{'text':<12} {'passed':>12} {named + ' (95% interval)':>34} {'rollouts':>9} {'calls':>7} {'USD':>8}",
             *(_line(row, benchmark.source.metric) for row in found.rows),
-            *(f"under attack, {row.name}: {row.attacks.words}" for row in found.rows if row.attacks),
             "",
             f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(found.training_usd)} USD",
             f"handed over: {found.handed_over} ({training.reason})",

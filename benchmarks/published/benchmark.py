@@ -11,7 +11,6 @@ from typing import Final
 
 from benchmarks.published.sources import Source
 from skillopt.errors import UsageError
-from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, digest_of
 
@@ -32,22 +31,9 @@ def prompt_of(benchmark: str, **values: str) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
 
 
-def number_of(text: str) -> int:
-    """Return a number that everybody draws alike."""
-    return int(digest_of(text)[:8], 16)
-
-
 def split_of(text: str, *splits: Split) -> Split:
     """Choose a split by the digest of a text, where none is published."""
-    return splits[number_of(text) % len(splits)]
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """An attack on an item: its name, and an answer with which it succeeds."""
-
-    expected: str
-    followed: str
+    return splits[int(digest_of(text)[:8], 16) % len(splits)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +52,6 @@ class Item:
     wrong: str
     shown: str
     tag: str = ""
-    attack: Attack | None = None
     task: Task | None = None
     curated: tuple[File, ...] = ()
 
@@ -114,16 +99,12 @@ class Reading:
 class Benchmark:
     """How a benchmark is read and scored: `score` is the official one of an answer in [0, 1], given what is expected.
 
-    `loop` makes a harness of the target and of a `customer`, where the benchmark has tools of its own; `attacked` says
-    whether an attack succeeded; `tried` tries items whose tasks score more than an answer.
+    `tried` tries items whose tasks score more than an answer.
     """
 
     source: Source
     read: Callable[[Path], Reading]
     score: Callable[[str, str], float]
-    loop: Callable[[Model, Model], Harness] | None = None
-    customer: bool = False
-    attacked: Callable[[str, str], float] | None = None
     tried: Callable[[Sequence["Item"]], Mapping[str, Tried]] | None = None
 
     @property
@@ -184,16 +165,6 @@ def suite_of(benchmark: Benchmark, reading: Reading) -> Suite:
     if missing := [split for split in Split if not sizes[split]]:
         raise UsageError(f"{benchmark.name}: expected items in train, val and test, found none in {', '.join(missing)}")
     return Suite(benchmark.name, tuple((item.split, _task(item)) for item in reading.items))
-
-
-def attacked_suite(reading: Reading) -> Suite | None:
-    """Make a suite of the held-out tasks under attack; None where there are no attacks."""
-    tasks = [
-        _task(replace(item, id=f"{item.id}-attacked", expected=item.attack.expected))
-        for item in reading.of(Split.TEST)
-        if item.attack
-    ]
-    return Suite("attacked", tuple((Split.TEST, task) for task in tasks)) if tasks else None
 
 
 def curated_suite(reading: Reading) -> Suite | None:

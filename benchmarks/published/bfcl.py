@@ -5,13 +5,16 @@ and web search (they need a simulated environment). The published program reads 
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading, prompt_of, split_of
-from benchmarks.published.sources import source_of
-from benchmarks.published.tools import Program
+from benchmarks.published.sources import find, source_of
+from skillopt.errors import InfrastructureError
 from skillopt.tasks import Split
 
 _SOURCE: Final = source_of("bfcl")
@@ -20,6 +23,7 @@ _CATEGORIES: Final = (
     *("simple_python", "multiple", "parallel", "parallel_multiple"),
     *("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"),
 )
+_SCRIPT: Final = Path(__file__).parent / "official" / "serve.py"
 _DATA: Final = "bfcl_eval/data"
 _OTHER: Final = "X1"
 _STEP: Final = 1017
@@ -105,4 +109,25 @@ def _other(value: object) -> object:
             return _OTHER
 
 
-BFCL: Final = Benchmark(_SOURCE, _read, Program(_SOURCE).score)
+class _Program:
+    """The published program, started when it is first asked, by one thread at a time; it ends with this process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[str] | None = None
+
+    def score(self, answer: str, expected: str) -> float:
+        """Return the published score of an answer."""
+        with self._lock:
+            if self._process is None:
+                command = [sys.executable, str(_SCRIPT), str(find(_SOURCE))]
+                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            given, said = self._process.stdin, self._process.stdout
+            if given is None or said is None or self._process.poll() is not None:
+                raise InfrastructureError(f"the program of {_SOURCE.name} ended; its message stands above")
+            given.write(json.dumps([answer, expected]) + "\n")
+            given.flush()
+            return float(json.loads(said.readline() or "0"))
+
+
+BFCL: Final = Benchmark(_SOURCE, _read, _Program().score)

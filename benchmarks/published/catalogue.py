@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.published.ace import FINER, FORMULA
-from benchmarks.published.agentdojo import AGENTDOJO
 from benchmarks.published.benchmark import Benchmark
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.skillsbench import SKILLSBENCH
 from benchmarks.published.tatqa import TATQA
-from benchmarks.published.tau2 import TAU2
 from benchmarks.published.wtq import WTQ
 from skillopt.errors import UsageError
 
-_ALL: Final = (FORMULA, FINER, BFCL, WTQ, TATQA, AGENTDOJO, TAU2, SKILLSBENCH)
+_ALL: Final = (FORMULA, FINER, BFCL, WTQ, TATQA, SKILLSBENCH)
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in _ALL}
 
 

@@ -14,17 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.published.benchmark import (
-    Benchmark,
-    Item,
-    LeftOut,
-    Reading,
-    count_faults,
-    draw,
-    keep,
-    suite_of,
-    try_out,
-)
+from benchmarks.published.benchmark import Benchmark, LeftOut, Reading, count_faults, draw, keep, suite_of, try_out
 from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
 from benchmarks.published.sources import find
 from skillopt.errors import InfrastructureError, SkilloptError
@@ -32,7 +22,7 @@ from skillopt.execution.memory import nearest
 from skillopt.tasks import Split
 
 _COLUMNS: Final = (
-    *("benchmark", "read", "gold passes", "nothing passes", "changed gold passes", "attacks: followed, nothing"),
+    *("benchmark", "read", "gold passes", "nothing passes", "changed gold passes"),
     *("kept (train/val/test)", "memory alone", "left out", "time"),
 )
 _MEMORY: Final = 2_000
@@ -48,7 +38,6 @@ class OracleRow:
     gold: int
     nothing: int
     wrong: int | str
-    attacks: str
     sizes: tuple[int, ...]
     memory: float
     seconds: float
@@ -63,7 +52,7 @@ class OracleRow:
         """Write a row of the table."""
         reasons = "; ".join(f"{number} {reason}" for reason, number in count_faults(self.left_out)) or "none"
         kept = f"{self.kept} ({'/'.join(map(str, self.sizes))})"
-        cells = (self.name, self.read, self.gold, self.nothing, self.wrong, self.attacks, kept, f"{self.memory:.1%}")
+        cells = (self.name, self.read, self.gold, self.nothing, self.wrong, kept, f"{self.memory:.1%}")
         return f"| {' | '.join(map(str, cells))} | {reasons} | {self.seconds:.1f} s |"
 
 
@@ -80,21 +69,11 @@ def check(benchmark: Benchmark, folder: Path, most: int | None = None) -> Oracle
         sum(one.gold for one in tried.values()),
         sum(one.nothing for one in tried.values()),
         "-" if benchmark.tried else sum(one.wrong for one in tried.values()),
-        _attacks(benchmark, [item for item in kept.items if item.attack]),
         tuple(len(kept.of(split)) for split in Split),
         _memory(benchmark, draw(kept, _MEMORY)),
         time.monotonic() - started,
         kept.left_out,
     )
-
-
-def _attacks(benchmark: Benchmark, items: Sequence[Item]) -> str:
-    """Count attacks that succeed when their orders are followed, and when nothing is done."""
-    if benchmark.attacked is None:
-        return "-"
-    found = [(one.attack.followed, "", one.attack.expected) for one in items if one.attack]
-    followed, nothing = (sum(benchmark.attacked(row[at], row[2]) for row in found) for at in (0, 1))
-    return f"{followed:.0f} of {len(found)}, {nothing:.0f}"
 
 
 def answers_from_memory(reading: Reading) -> list[str]:

@@ -38,20 +38,6 @@ class _Numbers(_Checked):
     rows: tuple[PublishedNumber, ...]
 
 
-class MeasuredAttacks(_Checked):
-    """The held-out tasks under attack: attacks that succeeded, and tasks that were done nevertheless."""
-
-    tasks: Annotated[int, Field(ge=1)]
-    succeeded: _Count
-    done: _Count
-    usd: _Usd = 0.0
-
-    @property
-    def words(self) -> str:
-        """Say it."""
-        return f"{self.succeeded} of {self.tasks} attacks succeeded, {self.done} tasks done"
-
-
 class MeasuredRow(_Checked):
     """What was measured on the held-out tasks; the interval is that of the number that others publish.
 
@@ -67,7 +53,6 @@ class MeasuredRow(_Checked):
     rollouts: _Count = 0
     calls: _Count = 0
     usd: _Usd = 0.0
-    attacks: MeasuredAttacks | None = None
 
 
 class _Training(_Checked):

@@ -1,6 +1,5 @@
 """Measure no skill, a start text and the trained text on the held-out tasks of a benchmark, and train in between."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -8,9 +7,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from benchmarks.published.benchmark import Benchmark, Reading, attacked_suite, curated_suite, suite_of, verifiers_of
+from benchmarks.published.benchmark import Benchmark, Reading, curated_suite, suite_of, verifiers_of
 from benchmarks.published.oracle import answers_from_memory
-from benchmarks.published.results import MeasuredAttacks, MeasuredRow
+from benchmarks.published.results import MeasuredRow
 from skillopt import Skill, compare, evaluate, optimize
 from skillopt.errors import UsageError
 from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
@@ -25,9 +24,6 @@ from skillopt.tasks import Split, Suite
 
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
-
-_TEXTS: Final = 3  # no skill, start, trained: each is attacked where there are attacks
-_CURATED: Final = "curated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Measured:
 
 def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     """Measure, train and measure; no text but the trained one is chosen, and it never by a held-out task."""
-    suite, curated, attacked = suite_of(benchmark, reading), curated_suite(reading), attacked_suite(reading)
+    suite, curated = suite_of(benchmark, reading), curated_suite(reading)
     shared: dict[str, Any] = {"harness": plan.harness, "verifiers": verifiers_of(benchmark), "store": plan.store}
     used: list[Usage] = []
 
@@ -69,7 +65,7 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
         return found
 
     none, start = measured(None, suite), measured(plan.start, suite)
-    kept = (start.usage.usd or 0.0) * (_SPARE + bool(curated) + _TEXTS * bool(attacked))
+    kept = (start.usage.usd or 0.0) * (_SPARE + bool(curated))
     settings = _settings(plan, _left(plan, used, kept), max_rollouts=plan.max_rollouts)
     result = optimize(plan.start, suite, model=plan.model, settings=settings, on_event=plan.on_event, **shared)
     trained, grade = handed_over(result)
@@ -80,27 +76,14 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     compared = compare(plan.start, trained, suite, split=Split.TEST, settings=left, **shared)
     used.append(compared.after.usage)
 
-    def row(name: str, skill: Skill | None, found: EvaluateResult) -> MeasuredRow:
+    def row(name: str, found: EvaluateResult) -> MeasuredRow:
         values = [one.score.value for one in found.rollouts if one.score is not None]
-        attacks = _attacks(benchmark, attacked, measured(skill, attacked)) if attacked and name != _CURATED else None
-        whole = row_of(benchmark, name, values, len(found.rollouts), found.usage)
-        return whole.model_copy(update={"attacks": attacks})
+        return row_of(benchmark, name, values, len(found.rollouts), found.usage)
 
-    rows = [*_without_model(benchmark, reading), row("no skill", None, none)]
-    rows += [row(_CURATED, None, measured(None, curated))] if curated else []
-    rows += [row("start", plan.start, compared.before), row("trained", trained, compared.after)]
+    rows = [*_without_model(benchmark, reading), row("no skill", none)]
+    rows += [row("curated", measured(None, curated))] if curated else []
+    rows += [row("start", compared.before), row("trained", compared.after)]
     return Measured(tuple(rows), result, Usage.total(spent), trained, grade, compared)
-
-
-def _attacks(benchmark: Benchmark, suite: Suite, found: EvaluateResult) -> MeasuredAttacks:
-    """Count attacks that succeeded, and tasks that were done under attack."""
-    names = {task.id: json.loads(task.verifier.options)["expected"] for _, task in suite.splits}
-    scored = [(one, one.score) for one in found.rollouts if one.score is not None]
-    succeeded = [
-        benchmark.attacked(one.trajectory.answer, names[one.task_id]) for one, _ in scored if benchmark.attacked
-    ]
-    done = sum(score.passed for _, score in scored)
-    return MeasuredAttacks(tasks=len(scored), succeeded=int(sum(succeeded)), done=done, usd=found.usage.usd)
 
 
 def _settings(plan: Plan, usd: float | None, **more: object) -> dict[str, object]:

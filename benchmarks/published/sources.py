@@ -40,7 +40,6 @@ class Source(BaseModel):
     files: Annotated[tuple[str, ...], Field(description="What is read; a pattern stands for its files as one digest.")]
     wheel: Annotated[str, Field(description="Name and version on PyPI; empty for a repository to clone.")] = ""
     least: Annotated[float, Field(description="Share of what is read that must be kept.")] = 0.9
-    needs: Annotated[tuple[str, ...], Field(description="Packages that its program imports, where it is run.")] = ()
 
     @property
     def how(self) -> str:
@@ -73,17 +72,6 @@ def find(source: Source, folder: Path | None = None, cache: Path | None = None) 
     return place
 
 
-def needed_folder(source: Source, cache: Path | None = None) -> Path:
-    """Return a folder with the packages that the published program needs; they are installed there and nowhere else."""
-    place = (cache or cache_folder()) / f"{source.name}-needs-{sha256(' '.join(source.needs).encode()).hexdigest()[:8]}"
-    if not place.is_dir():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
-            _pip("install", "--target", f"{scratch}/all", *source.needs)
-            Path(scratch, "all").rename(place)
-    return place
-
-
 def wrong_files(source: Source, folder: Path) -> list[str]:
     """List the files that are missing or differ from what was recorded."""
     recorded: dict[str, str] = json.loads((_HERE / "digests" / f"{source.name}.json").read_text(encoding="utf-8"))
@@ -95,12 +83,6 @@ def wrong_files(source: Source, folder: Path) -> list[str]:
 def digests_of(folder: Path, names: Sequence[str]) -> dict[str, str]:
     """Hash files, and all files that a pattern names as one; what is missing has an empty digest."""
     return {name: _digest(sorted(folder.glob(name)) if "*" in name else [folder / name], folder) for name in names}
-
-
-def write_digests(source: Source, folder: Path) -> None:
-    """Record the digests of a folder: once, when a benchmark is added or moves to another state."""
-    found = json.dumps(digests_of(folder, source.files), indent=2)
-    (_HERE / "digests" / f"{source.name}.json").write_text(f"{found}\n", encoding="utf-8")
 
 
 def _digest(paths: Sequence[Path], folder: Path) -> str:

@@ -19,7 +19,7 @@ from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageErr
 from skillopt.project import CONFIG, Project
 from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_left_out, skill_from_files
+from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
@@ -243,8 +243,9 @@ class Catalogue:
         """The folder of every skill on the default branch by its name, which is the work tree's where it has one."""
         rows = self.repository.tree(self.default, "") if self.default else []
         texts = [path for mode, _, path in rows if mode.startswith("100") and path.rpartition("/")[2] == SKILL_FILE]
-        folders = [path.rpartition("/")[0] or "." for path in texts if not is_left_out(path)]
         configured = {path: name for name, path in self.project.configured_paths().items() if path}
+        places = (path.rpartition("/")[0] or "." for path in texts if not is_left_out(path))
+        folders = [place for place in places if place in configured or not is_fixture(place)]
         here = {path: name for name, path in self.paths.items()}
         spelled = name_skills(folders, self._root_name() if "." in folders else "", configured)
         found = {here[folder]: folder for folder in folders if folder in here}

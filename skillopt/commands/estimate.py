@@ -8,12 +8,12 @@ from skillopt.runs.forecast import estimate as foresee
 
 @with_run_options
 def estimate(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOption = False) -> None:
-    """Estimate cost and power of a run; spends nothing.
+    """Estimate cost and power of a run; spends nothing, and times one call where the target is a local server.
 
     Takes the settings of `optimize`. Ends with 2 when no gain could be detected, and says how many tasks or rollouts
     are needed.
     """
-    show(foresee(options.select(skill)), _text, as_json=as_json)
+    show(foresee(options.select(skill), timed=True), _text, as_json=as_json)
 
 
 def _text(result: Estimate) -> str:
@@ -26,6 +26,7 @@ def _text(result: Estimate) -> str:
         f"cost: {likely.price}; {tokens.written()} tokens",
         f"based on {rollouts.recorded} recorded rollouts and {calls.recorded} optimizer calls{guess}",
     ]
+    ran = "nothing" if result.timed is None else f"one call of {result.timed:.1f} s, nothing else,"
     lines = [
         f"{result.skill}: {roles}",
         f"rollouts: {likely.rollouts.written()}: median and 80% range of simulated runs",
@@ -36,6 +37,6 @@ def _text(result: Estimate) -> str:
         *([f"keys: {result.keys}"] if result.keys else []),
         *([f"cap: {result.cap}"] if result.cap else []),
         *([f"no-go: {result.missing}"] if result.missing else []),
-        "Dry run: nothing was executed. Cached rollouts would cost nothing.",
+        f"Dry run: {ran} was executed. Cached rollouts would cost nothing.",
     ]
     return "\n".join(lines)

@@ -45,7 +45,7 @@ from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, find_skill_folders, read_skill
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_fixture, read_skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
@@ -221,9 +221,11 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
             if after
             else changed_in_worktree(repository, before, new.present())
         )
+        named = new.project.configured_paths().values()
+        skills = [one for one in changed if (place := one.after or one.before or "") in named or not is_fixture(place)]
         gated = _Gate(project, (old, new), options, observer)
         stack.callback(gated.close)
-        changes = tuple(gated.change(one) for one in (*changed, *new.changed_documents(old)))
+        changes = tuple(gated.change(one) for one in (*skills, *new.changed_documents(old)))
     return GateReport(
         base, head, before, after, required=options.demand.required, strict=options.strict, changes=changes
     )

@@ -9,7 +9,6 @@ from skillopt.commands.options import SetOption, SkillArgument, StartOption, Sui
 from skillopt.commands.output import interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.figures import VAL, comparison_words, name_grade
-from skillopt.gate.comparison import Outcome
 from skillopt.project import Selection
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
@@ -45,9 +44,9 @@ def _text(result: ProposalResult) -> str:
     ]
     if verdict := result.verdict:
         lines.append(f"gate: {verdict.outcome.value}, {comparison_words(verdict, VAL)}: {verdict.reason}")
-        if verdict.grading is not None and not result.version:
+        if not result.version:
             lines.append(f"as a draft: {name_grade(verdict.grading)}")
-        if verdict.outcome is Outcome.ACCEPT and not result.version:
+        if verdict.accepted and not result.version:
             lines.append(f"not a version yet: {result.reason}")
         lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
     else:

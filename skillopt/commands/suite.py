@@ -14,6 +14,7 @@ from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, Sui
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.memory import memory_baseline
+from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -73,7 +74,7 @@ def show(
 ) -> None:
     """Show the tasks of a skill, how each is scored, and what cannot be run.
 
-    Reads any of the formats in `skillopt docs suite-format`; runs nothing and spends nothing.
+    Reads any of the formats in `skillopt docs tasks-and-verifiers`; runs nothing and spends nothing.
     """
     output.show(_shown(skill, suite), lambda one: "\n".join(_lines(one)), as_json=as_json)
 
@@ -97,6 +98,8 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
+    for names in found["families"][:_MOST_LEAKS]:
+        yield f"one family, which every test counts once: {escape_terminal(_some(names))}"
     yield from [found["memory"].words] if found["memory"] else []
     yield f"power: {found['prospect'].words}"
 
@@ -228,6 +231,7 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "programs": _programs(suite),
         "oracle": _oracles(suite, project.root, target.settings.sandbox),
         "leaks": find_split_leaks(suite),
+        "families": list_families([task for _, task in suite.splits]),
         "memory": memory_baseline(suite),
         "prospect": what_it_can_show(suite, target.settings),
         "problem": problem,
@@ -267,7 +271,7 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
     if target.suite_path is None and not others:
         raise UsageError(
             f"skill {target.name!r} has no tasks; add evals/evals.json, or name a suite with --suite PATH "
-            "(`skillopt docs suite-format` lists the formats)"
+            "(`skillopt docs tasks-and-verifiers` lists the formats)"
         )
     path = target.suite_path or others[0]
     reading = target.reading() if target.suite_path else read_tasks(path)

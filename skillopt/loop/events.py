@@ -11,7 +11,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
-from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import Grade, Grading
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.skills.edits import Change, Edit

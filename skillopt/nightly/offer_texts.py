@@ -11,7 +11,6 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
@@ -254,7 +253,7 @@ def _claim(
     spent = Usage.total(sources.ledger.spending(done.run).values())
     found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
     tasks = suite.tasks(Split.VAL)
-    grade = grading.grade if grading else best if better else Grade.UNPROVEN
+    grade = grading.grade if grading else best if better else Grade.LIKELY
     changed = find_differing_tasks(tasks, done.pairs, sources.target.settings.metric)
     name = sources.target.suite_path.name if sources.target.suite_path else ""
     measured = len({one.task_id for one in done.pairs.before})
@@ -288,13 +287,13 @@ def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferV
     began, base = texts
     grading = read_grading(view.versions[-1].trailers)
     found = _tested(run, began, base) if not view.draft else None
-    if found is not None and found.verdict.outcome is Outcome.ACCEPT:
+    if found is not None and found.verdict.accepted:
         return replace(view, claim=found, grade=Grade.PROVEN)
     if found is None and began == base:
         found = _drafted(run) if view.draft else _gated(run)
     if found is None:
         return None
-    grade = grading.grade if grading else Grade.UNPROVEN
+    grade = grading.grade if grading else Grade.LIKELY
     return replace(view, claim=found, grade=grade, grading=grading)
 
 

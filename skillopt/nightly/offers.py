@@ -13,7 +13,6 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import HELD_OUT, comparison_words, name_grade
-from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
@@ -149,7 +148,7 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
         return f"its run ended early: {record.reason or 'it was interrupted'}"
     events = recorded_events(ledger, record.id)[::-1] if kind == "accepted" else []
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
-    if test is not None and test.verdict.outcome is Outcome.REJECT:
+    if test is not None and test.verdict.rejected:
         return f"it is no better on the held-out test: {comparison_words(test.verdict, HELD_OUT)}"
     return ""
 

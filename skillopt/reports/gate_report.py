@@ -6,7 +6,6 @@ from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
 from skillopt.figures import headline_of_verdict
-from skillopt.gate.comparison import Outcome
 from skillopt.reports.markdown import (
     box,
     bullets,
@@ -122,7 +121,7 @@ def _details(change: GatedChange, *, worst: bool = True) -> str:
         tell_difference(change.difference) if _tells_difference(change) else "",
     ]
     if (judged := change.judged) is not None:
-        refused = judged.verdict.outcome is Outcome.REJECT  # how small its loss may be says nothing
+        refused = judged.verdict.rejected  # how small its loss may be says nothing
         bound = (
             f"gain is at least {judged.lowest:.2f}" if judged.lowest > 0 else f"loss is at most {-judged.lowest:.2f}"
         )

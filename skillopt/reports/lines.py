@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade, tally_passed, tally_words
-from skillopt.gate.comparison import Outcome, Tally
+from skillopt.gate.comparison import Tally
 from skillopt.loop.events import (
     BaselineMeasured,
     CapsRaised,
@@ -176,8 +176,7 @@ def _gated(event: GateDecided) -> str:
     what = count_noun(len(event.changes), "edit") if event.changes else event.kind
     verdict, outcome = event.verdict, outcome_word(event)
     flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-    told = outcome == Outcome.ACCEPT or verdict.grading is not None  # the grade is told of the version or the draft
-    reason = "" if told else f", {_cut(verdict.reason)}"
+    reason = "" if outcome == "accept" else f", {_cut(verdict.reason)}"
     return f"gate ({what}): {comparison_words(verdict, '' if event.folded else VAL)}; {flips}: {outcome}{reason}"
 
 
@@ -248,7 +247,7 @@ def why_nothing(events: Iterable[Event]) -> str:
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
         held = {event.stage: event.reason for event in happened if isinstance(event, StepFailed)}
-        stage = "gate" if gates[-1].verdict.outcome is Outcome.ACCEPT else ""
+        stage = "gate" if gates[-1].verdict.accepted else ""
         if reason := held.get("further harness") or held.get(stage):
             return reason
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict

@@ -11,7 +11,7 @@ from typing import TypeVar
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.records import recorded_acts, scored_by
 from skillopt.figures import headline_of_verdict, tally_passed
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,

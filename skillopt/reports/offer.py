@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.figures import Headline, explain_grade, name_grade, read_headline
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import GRADE, Against, Grade, Grading
 from skillopt.loop.events import EditScreened
 from skillopt.reports.markdown import (
@@ -131,8 +131,8 @@ class OfferView:
         """The grade in words; empty where nothing was measured."""
         if self.grading is not None and self.grading.grade is self.grade:
             return name_grade(self.grading)
-        if self.grade is Grade.UNPROVEN:
-            return explain_grade(self.grade)
+        if self.grade is Grade.LIKELY:  # by no figure of this text
+            return "not shown to be better"
         return self.grade.value if self.grade else ""
 
 
@@ -253,7 +253,7 @@ def _what_would_prove(view: OfferView) -> str:
             "decides. Merging takes the shorter text, closing says no.",
         )
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
-    meaning = explain_grade(view.grade or Grade.UNPROVEN)
+    meaning = explain_grade(view.grade or Grade.LIKELY)
     return box(
         "note",
         f"It is {meaning}. So this is {what}. A later night that proves it marks it as ready. Close it to say no.",

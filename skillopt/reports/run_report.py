@@ -16,7 +16,7 @@ from skillopt.figures import (
     name_grade,
     tally_passed,
 )
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import (

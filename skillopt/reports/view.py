@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from skillopt.figures import Headline
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.loop.events import (
     EditScreened,
@@ -217,6 +217,4 @@ def render_json(view: RunView) -> str:
     for row, shown in zip(view.heat, fields["heat"], strict=True):
         for cell, written in zip(row.cells, shown["cells"], strict=True):
             written["state"] = cell.state
-    for gate, shown in zip(view.gates, fields["gates"], strict=True):
-        shown["verdict"]["gain"] = gate.verdict.gain
     return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

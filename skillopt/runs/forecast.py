@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.access import given_keys, missing_access
-from skillopt.execution.drivers import checks_warning, load_drivers
+from skillopt.execution.drivers import checks_warning, load_drivers, load_target
 from skillopt.project import Selection
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Status
 from skillopt.runs.prospect import Prospect, Range, cap_to_set, expect_prospect, likely_calls
 from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
@@ -184,10 +188,29 @@ class Estimate:
     keys: str
     cap: str
     missing: str
+    timed: float | None = None
+    """Seconds of the one call that a local server was asked for."""
 
 
-def estimate(selection: Selection) -> Estimate:
-    """Look up what a training takes and can show, and the cap to set; runs nothing and spends nothing."""
+def _time_call(root: Path, settings: Settings, suite: Suite, skill: Skill) -> float | None:
+    """Time one answer of a chat server on this machine or in its network, which costs nothing; None for no answer."""
+    client, _ = _parts(settings.by_target[0].harness)
+    if client not in _CHATS or is_paid(settings.by_target[0].harness, settings):
+        return None
+    begun = monotonic()
+    try:
+        with TemporaryDirectory() as workspace:
+            answer = load_target(settings, root).run(RolloutRequest(skill, suite.splits[0][1]), workspace)
+    except SkilloptError:
+        return None
+    return monotonic() - begun if answer.status is Status.OK else None
+
+
+def estimate(selection: Selection, *, timed: bool = False) -> Estimate:
+    """Look up what a training takes and can show, and the cap to set; spends nothing.
+
+    It runs nothing either, but for one call of a local server where that is asked for and no rollout is recorded yet.
+    """
     project = selection.project()
     target = project.target(selection)
     settings, suite = target.settings, target.suite()
@@ -196,6 +219,9 @@ def estimate(selection: Selection) -> Estimate:
     if settings.model:
         find_model_driver(settings.model)
     prospect, costs = expect_prospect(suite, settings), costs_of(project.root, settings, suite, target.skill())
+    asked = timed and not costs[0].recorded
+    seconds = _time_call(project.root, settings, suite, target.skill()) if asked else None
+    costs = (replace(costs[0], seconds=seconds), costs[1]) if seconds is not None else costs
     return Estimate(
         skill=target.name,
         harness=settings.harness,
@@ -207,4 +233,5 @@ def estimate(selection: Selection) -> Estimate:
         keys="; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
         cap="" if settings.capped else f"--max-rollouts {cap_to_set(suite, settings)}",
         missing=missing_access(settings, suite, trains=True),
+        timed=seconds,
     )

@@ -17,15 +17,14 @@ from skillopt.figures import (
     VAL,
     Headline,
     comparison_words,
-    gain_words,
     headline_of_verdict,
     headline_trailers,
     name_grade,
     read_gain,
 )
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
-from skillopt.gate.grades import GRADE, Against, Grade, Grading
+from skillopt.gate.grades import GRADE, Against, Grade, Grading, gain_words
 from skillopt.loop.draft import find_held
 from skillopt.loop.events import (
     DraftChanged,
@@ -412,7 +411,7 @@ _AGAINST: Final = "Grade-Against"
 def _grade_trailers(grading: Grading | None, measured: Headline | None = None) -> tuple[tuple[str, str], ...]:
     """Write a grade; the gain is that of the comparison, where there was one."""
     if grading is None:
-        return ((GRADE, Grade.UNPROVEN.value),)
+        return ((GRADE, Grade.CANNOT_TELL.value),)
     return (
         (GRADE, grading.grade.value),
         *((("Probability", f"{grading.probability:.3f}"),) if grading.probability is not None else ()),
@@ -429,11 +428,10 @@ def read_grading(trailers: _Trailers) -> Grading | None:
     gain = read_gain(found.get("Gain", ""))
     if grade is None or gain is None:
         return None
-    unknown = found.get("Tasks-Judged") == "0" or grade is Grade.CANNOT_TELL
     try:
         return Grading(
             grade=grade,
-            probability=None if unknown else float(found["Probability"]),
+            probability=float(found["Probability"]) if "Probability" in found else None,
             gain=gain[0],
             low=gain[1],
             high=gain[2],

@@ -1,7 +1,5 @@
 """What tests with real agents share: their programs, a login that only a fake provider takes."""
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +9,8 @@ from tests.agents.rows import TASK
 from tools.fetch_agents import cache_folder, find_agent
 
 _SECRETS = (
-    *(
-        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
-        "CLAUDE_CONFIG_DIR",
-    ),
-    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"),
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
+    *("CLAUDE_CONFIG_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"),
 )
 
 
@@ -46,14 +41,3 @@ def agent() -> Callable[[str], str]:
         return str(found)
 
     return find
-
-
-@pytest.fixture
-def isolated() -> list[str]:
-    """Return the command that starts another in a network of its own, or skip."""
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare here, which makes a network namespace")
-    for flags in (("-r", "--net"), ("--net",)):
-        if subprocess.run(["unshare", *flags, "true"], check=False, capture_output=True).returncode == 0:
-            return ["unshare", *flags]
-    pytest.skip("network namespaces are not permitted here")

@@ -1,18 +1,18 @@
 """Whole sessions: a real client in a home of its own, the real server, and a model that plays the agent.
 
-Owns how each client is set up, as docs/plugin.md tells users, and what a session leaves behind. Does not own what
-the model does (tests.fakes.host_player) or how a session is shown (transcripts).
+Owns how each client is set up, as docs/in-your-agent.md tells users, and what a session leaves behind. Does not own
+what the model does (tests.fakes.host_player) or how a session is shown (transcripts).
 """
 
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.host_wires import Seen, play_host, read_anthropic, read_openai
+from tests.fakes.mcp_clients import install_server
 from tests.fakes.projects import make_project
 from tools.fake_providers.loopback import Requested
 
@@ -76,21 +76,12 @@ WAYS: Mapping[str, Way] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """A program that ended."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
-@dataclass(frozen=True, slots=True)
 class Session:
     """A session that ended."""
 
     way: Way
     project: Path
-    ended: Ended
+    ended: "subprocess.CompletedProcess[str]"
     seen: Seen
     requests: tuple[Requested, ...]
 
@@ -107,11 +98,7 @@ def make_place(place: Path) -> Path:
     (place / "home" / ".gitconfig").write_text("[user]\nname = Ann\nemail = ann@example.com\n", encoding="utf-8")
     for name in (".claude-plugin", "plugin"):
         shutil.copytree(_ROOT / name, place / "market" / name)
-    server = place / "programs" / "skillopt-mcp"
-    server.parent.mkdir()
-    paths = f"{_ROOT}{os.pathsep}{_ROOT / 'mcp_server'}"
-    server.write_text(f"#!/bin/sh\nPYTHONPATH='{paths}' exec '{sys.executable}' -m skillopt_mcp \"$@\"\n")
-    server.chmod(0o755)
+    install_server(place / "programs" / "skillopt-mcp")
     return place
 
 
@@ -132,39 +119,22 @@ def client_variables(place: Path, url: str) -> dict[str, str]:
     }
 
 
-def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
-    environment = client_variables(place, url)
-
-    def run(*arguments: str) -> Ended:
-        ended = subprocess.run(
-            [program, *arguments],
-            cwd=place / "project",
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_SECONDS,
-        )
-        return Ended(ended.returncode, ended.stdout, ended.stderr)
-
-    return run
-
-
-def set_up(program: str, way: Way, place: Path, url: str) -> Callable[..., Ended]:
-    """Bring the server to a client by the client's own commands, and give a function that runs it."""
-    run = _client(program, place, url)
-    for words in way.set_up:
-        done = run(*(word.format(market=place / "market") for word in words))
-        assert done.status == 0, done.stdout + done.stderr
-    return run
-
-
 def run_session(program: str, way: Way, place: Path) -> Session:
-    """Set a client up, and have it do what the user asks, headless."""
+    """Set a client up by its own commands, and have it do what the user asks, headless."""
     with play_host(way.client) as provider:
-        run = set_up(program, way, place, provider.url)
-        ended = run(*way.command, *client_settings(way, provider.url))
+        commands = [[word.format(market=place / "market") for word in words] for words in way.set_up]
+        for words in (*commands, [*way.command, *client_settings(way, provider.url)]):
+            ended = subprocess.run(
+                [program, *words],
+                cwd=place / "project",
+                env=client_variables(place, provider.url),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_SECONDS,
+            )
+            assert ended.returncode == 0, ended.stdout + ended.stderr
         requests = tuple(provider.requests)
     bodies = [request.body for request in requests if request.path == _PATHS[way.client]]
     assert bodies, ended.stdout + ended.stderr

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -56,10 +55,8 @@ def test_the_prompt_is_the_input_and_then_the_input_ends(tmp_path: Path) -> None
 
 
 def test_a_client_whose_time_is_over_may_say_its_last_word(tmp_path: Path) -> None:
-    begun = monotonic()
     ended = run(tmp_path, "trap 'echo last; exit 0' INT; while :; do sleep 0.05; done", 0.5)
     assert (ended.stdout, ended.interrupted) == ("last\n", True)
-    assert monotonic() - begun < 4
 
 
 def test_a_client_that_does_not_listen_is_killed(tmp_path: Path) -> None:

@@ -90,9 +90,7 @@ def test_a_skill_that_is_listed_is_loaded_and_changes_what_the_agent_does(
     assert not any("key-for-loopback-only" in str(asked.body) for asked in provider.requests)
 
 
-def test_a_key_that_the_provider_refuses_is_missing_data(
-    name: str, agent: Callable[[str], str], workspace: Path
-) -> None:
+def test_a_key_that_is_refused_is_missing_data(name: str, agent: Callable[[str], str], workspace: Path) -> None:
     refused = (
         as_json(401, {"error": {"code": 401, "message": "API key not valid", "status": "UNAUTHENTICATED"}})
         if name == "gemini"

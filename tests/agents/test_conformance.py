@@ -168,18 +168,10 @@ def unmet(scenario: str, checks: list[Check]) -> list[str]:
     return problems
 
 
-@pytest.mark.parametrize("version", SPOKEN)
+@pytest.mark.parametrize("version", [*SPOKEN, "extensions"])
 def test_all_that_applies_passes_in_every_version(suite: Suite, tmp_path: Path, version: str) -> None:
-    found = results(suite, tmp_path, "--spec-version", version)
-    assert found.keys() == listed(suite, "--spec-version", version)
-    assert [problem for scenario, checks in found.items() for problem in unmet(scenario, checks)] == []
-
-
-def test_all_that_applies_passes_the_extensions_included(suite: Suite, tmp_path: Path) -> None:
-    known = listed(suite)
-    assert SIGNS.keys() | PARTS_NOT_APPLICABLE.keys() <= known
-    found = results(suite, tmp_path)
+    options = () if version == "extensions" else ("--spec-version", version)
+    found, known = results(suite, tmp_path, *options), listed(suite, *options)
+    assert options or SIGNS.keys() | PARTS_NOT_APPLICABLE.keys() <= known
     assert found.keys() == known
     assert [problem for scenario, checks in found.items() for problem in unmet(scenario, checks)] == []
-    passed = sorted(found.keys() - SIGNS.keys())
-    print(f"conformance: {len(passed)} scenarios pass: {', '.join(passed)}; {len(SIGNS)} do not apply")  # noqa: T201 - for `make test-agents`

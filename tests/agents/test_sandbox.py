@@ -1,21 +1,21 @@
-"""The sandbox: what a program in it can do, and what not."""
+"""The sandbox: what a program in it can do, what not, and what is recorded of it."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import InfrastructureError, ProviderError
 from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import Status
+from skillopt.rollouts import Acts, Status
 from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
-from skillopt.sandbox.limits import process_numbers
+from skillopt.sandbox.limits import descendants
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
@@ -50,9 +50,7 @@ def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> Clie
 
 
 @needs_bwrap
-def test_only_the_workspace_and_the_home_can_be_written(
-    workspace: Path, provider: LoopbackServer, tmp_path: Path
-) -> None:
+def test_only_workspace_and_home_can_be_written(workspace: Path, provider: LoopbackServer, tmp_path: Path) -> None:
     places = ("/etc/x", "/usr/x", "/srv/x", str(Path.cwd() / "x"))
     tries = "; ".join(f"(: >{place}) 2>/dev/null" for place in places)
     ended = boxed(
@@ -78,7 +76,7 @@ def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
 
 
 @needs_bwrap
-def test_the_environment_of_an_agent_takes_effect_inside_only(
+def test_the_environment_of_an_agent_holds_inside_only(
     workspace: Path, provider: LoopbackServer, tmp_path: Path
 ) -> None:
     """Programs of its PATH would else run outside: the timer, and what starts the sandbox."""
@@ -187,9 +185,7 @@ def test_a_home_stays_hidden_whatever_it_is_called_and_the_path_says(
 
 
 @needs_bwrap
-def test_temporary_files_may_lie_deep(
-    tmp_path: Path, provider: LoopbackServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_files_may_be_deep(tmp_path: Path, provider: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = tmp_path / ("d" * 108)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
@@ -239,9 +235,36 @@ def test_a_real_agent_does_its_task_inside(
     assert "ann@example.com" in (workspace / "output.csv").read_text(encoding="utf-8")
 
 
-def _commands() -> list[str]:
-    found = []
-    for number in process_numbers():
-        with suppress(OSError):
-            found.append(Path(f"/proc/{number}/cmdline").read_text(encoding="utf-8", errors="replace"))
+def command_line(number: int) -> bytes:
+    return Path(f"/proc/{number}/cmdline").read_bytes()
+
+
+def recorded(script: str, url: str = "http://127.0.0.1:9") -> Acts:
+    with AgentHome.create() as home, Workspace.create() as workspace:
+        command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
+        found = command.run(home, workspace.path, 60.0).acts
+    assert found is not None
     return found
+
+
+@needs_bwrap
+def test_a_program_whose_calls_make_no_sense_goes_on_and_the_record_does_too() -> None:
+    nonsense = (
+        'import ctypes; c = ctypes.CDLL(None); c.open(1, 0); c.syscall(59, 7, 0); c.connect(-1, 3, 9); open("/srv/x")'
+    )
+    assert "/srv/x" in (recorded(f"python3 -S -c '{nonsense}'", "http://127.0.0.1:9").read or ())
+
+
+@needs_bwrap
+def test_the_end_of_the_recording_process_ends_the_rollout() -> None:
+    def kill(_: object) -> object:
+        mine = [number for number in descendants(os.getpid()) if b"\0outside\0" in command_line(number)]
+        for number in mine:
+            os.kill(number, signal.SIGKILL)
+        return as_json(200, {})
+
+    with serve(kill) as provider, AgentHome.create() as home, Workspace.create() as workspace:  # type: ignore[arg-type]  # the server takes any
+        script = f"curl -s {provider.url}; sleep 60"
+        command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), provider.url)
+        ended = command.run(home, workspace.path, 50)
+    assert (ended.exit_status, ended.interrupted) == (-signal.SIGKILL, False)

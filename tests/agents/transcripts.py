@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from tests.agents.sessions import WAIT, Session
-from tests.fakes.host_player import Step
 from tests.fakes.projects import git
 from tools.fetch_agents import PACKAGES
 
@@ -37,7 +36,6 @@ _LINES = 56
 """Lines of an answer that are shown."""
 
 _BRANCH = "skillopt/rows"
-_RUN = re.compile(r"`{3,}")
 # Name, pattern, and how many of its characters tell one from another; the first in this order that fits.
 _VARYING = (
     ("JOB", re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b"), 20),
@@ -45,7 +43,7 @@ _VARYING = (
     ("ID", re.compile(r"\b[0-9a-f]{12}\b"), 12),
 )
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
-_TOOK = re.compile(r"(?<=, )(?:about )?\d+ (?:s|min)\b(?=$|[,.]| of )", re.MULTILINE)
+_TOOK = re.compile(r"(?<=, )(?:(?:about )?\d+ (?:s|min)\b(?=$|[,.]| of )|under 1 min(?= of ))", re.MULTILINE)
 _LIST = re.compile(r'\[\n\s+"[^"\n]*"(?:,\n\s+"[^"\n]*")*\n\s+\]')
 
 
@@ -64,6 +62,14 @@ def normalised(text: str, folder: str = "") -> str:
 def page_of(session: Session) -> str:
     """Write a session down."""
     client = session.way.client
+    sent, answered = (
+        sum(len(json.dumps(one.body)) for one in session.turns),
+        sum(len(one.answer) for one in session.seen.steps),
+    )
+    took = (
+        f"They carried {sent // 1000} KB in all, most of it the client's own prompt and tools each time anew; the "
+        f"answers of the server were {answered // 1000} KB of that, once."
+    )
     commands = [shlex.join((client, *words)) for words in (*session.way.set_up, session.way.command)]
     wait = [f"export {name}={value}" for name, value in WAIT.items()] if client == "claude" else []
     shown = "\n".join([*commands[:-1], *wait, commands[-1]]).replace("'{market}'", "path/to/this/repository")
@@ -73,7 +79,7 @@ def page_of(session: Session) -> str:
         _block(shown, "sh"),
         *_steps(session),
         "## What it took",
-        _cost_of(session),
+        f"{len(session.turns)} requests to the model. {took}",
         "## What the agent says in the end",
         session.ended.stdout.strip().replace("\n", "\n\n"),
         "## What is in git",
@@ -83,15 +89,6 @@ def page_of(session: Session) -> str:
         _console(session, "status", "--short", "--branch"),
     ]
     return normalised("\n\n".join(parts) + "\n", str(session.project))
-
-
-def _cost_of(session: Session) -> str:
-    sent = sum(len(json.dumps(request.body)) for request in session.turns)
-    answered = sum(len(step.answer) for step in session.seen.steps)
-    return (
-        f"{len(session.turns)} requests to the model. They carried {sent // 1000} KB in all, most of it the client's "
-        f"own prompt and tools each time anew; the answers of the server were {answered // 1000} KB of that, once."
-    )
 
 
 def without_sizes(page: str) -> str:
@@ -106,30 +103,20 @@ def _numbered(name: str, starts: list[str], match: re.Match[str]) -> str:
 def _steps(session: Session) -> Iterator[str]:
     shown = (step for step in session.seen.steps if ": running\n" not in step.answer.partition("\n\n")[0] + "\n")
     for number, step in enumerate(shown, 1):
-        yield f"## {number}. {_called(session, step)}"
-        yield f"The agent says: {step.words}"
+        tool = "" if session.way.client == "claude" else f" `{step.tool}`"
         given = json.dumps(step.arguments, indent=2, ensure_ascii=False)
+        lines = step.answer.splitlines()
+        left = [f"[... {len(lines) - _LINES} lines are left out here]"] if len(lines) > _LINES else []
+        yield f"## {number}. `{session.seen.offered[step.tool]}`{tool}"
+        yield f"The agent says: {step.words}"
         yield _block(_LIST.sub(lambda found: " ".join(found[0].split()), given), "json")
-        yield f"The answer:\n\n{_block(_cut(step.answer), 'markdown')}"
-
-
-def _called(session: Session, step: Step) -> str:
-    given = session.seen.offered[step.tool]
-    return f"`{given}`" if session.way.client == "claude" else f"`{given}` `{step.tool}`"
-
-
-def _cut(text: str) -> str:
-    lines = text.splitlines()
-    left = len(lines) - _LINES
-    return text if left <= 0 else "\n".join([*lines[:_LINES], f"[... {left} lines are left out here]"])
+        yield f"The answer:\n\n{_block(chr(10).join([*lines[:_LINES], *left]), 'markdown')}"
 
 
 def _console(session: Session, *arguments: str) -> str:
-    printed = git(session.project, *arguments)
-    return _block(f"$ {shlex.join(('git', *arguments))}\n{printed}", "console")
+    return _block(f"$ {shlex.join(('git', *arguments))}\n{git(session.project, *arguments)}", "console")
 
 
 def _block(text: str, language: str) -> str:
-    longest = max((len(run) for run in _RUN.findall(text)), default=2)
-    fence = "`" * (longest + 1)
+    fence = "`" * (max(2, *map(len, re.findall(r"`{3,}", text)), 0) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

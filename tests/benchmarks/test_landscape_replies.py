@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.demo.prompts import EditProposal
-from benchmarks.landscapes.lines import SECTION, START, idle_line, rule_line
-from benchmarks.landscapes.proposer import Situation, propose
+from benchmarks.landscapes.lines import START, idle_line, rule_line
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
@@ -15,7 +13,7 @@ from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.skills.edits import apply_edits
 
 PLAIN = WORLDS["distractors"]
 TASKS = tuple((f"train-{rule:03d}", f"found symptom S{rule:02d}") for rule in range(8))
@@ -25,25 +23,12 @@ def world(**habits: float) -> World:
     return replace(PLAIN, habits=replace(Habits(wrong=0.0), **habits))  # type: ignore[arg-type]  # they fit the fields
 
 
-def situation(text: str = START.document.text, rejected: tuple[str, ...] = (), budget: int = 8) -> Situation:
-    return Situation(TASKS, text, tuple(text.splitlines()), rejected, budget)
-
-
 def reflection(document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4) -> str:
     evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
     aim = Aim(failures=failures, budget=budget)
     return ask_reflection(
         document, fence("evidence", evidence), aim, Told(tried=(TriedEdit("- tried", EditFate.TRIED, "worse"),))
     )
-
-
-def lines_of(edits: tuple[EditProposal, ...]) -> set[str]:
-    return {edit.content.removeprefix("- ") for edit in edits}
-
-
-def edit(name: str, tasks: int) -> Edit:
-    why = f"{tasks} tasks show symptom S01."
-    return Edit(name, Op.ADD, "", SECTION, f"- {name}", why, tuple(f"train-{number:03d}" for number in range(tasks)))
 
 
 @pytest.mark.parametrize("name", sorted(WORLDS))
@@ -56,9 +41,3 @@ def test_a_reflection_gives_edits_within_its_budget_that_apply_and_cite_what_was
         assert all(set(found.tasks) <= {task for task, _ in TASKS} and found.tasks for found in edits)
         for found in edits:
             assert apply_edits(document, [found]).document != document
-
-
-def test_a_model_that_never_errs_proposes_the_rule_of_every_failing_task_once() -> None:
-    edits = propose(world(), 0, situation())
-    assert sorted(edit.content for edit in edits) == [f"- {rule_line(rule)}" for rule in range(8)]
-    assert all(edit.tasks == (f"train-{int(edit.content[16:18]):03d}",) for edit in edits)

@@ -74,17 +74,6 @@ def assert_expected(rollouts: "list[Rollout] | tuple[Rollout, ...]", metric: Met
     assert fmean(values) == pytest.approx(expected, abs=max(error, rare))
 
 
-def test_a_rollout_depends_on_seed_skill_task_and_repeat_alone() -> None:
-    world = WORLDS["distractors"]
-    requests = list(held_out(world, MIXED, 2))
-    forward = runner(world).rollouts(requests)
-    assert runner(world).rollouts(requests[::-1])[::-1] == forward
-    assert runner(world, seed=1).rollouts(requests) != forward
-    half = len(requests) // 2
-    passed = [rollout.score.passed for rollout in forward if rollout.score]
-    assert passed[:half] != passed[half:]
-
-
 def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedRunner") -> list[Event]:
     events = []
     for event in train(START, make_suite(world), settings, chosen):

@@ -3,24 +3,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.llm.__main__ import main
-from benchmarks.llm.curve import KIND, Curve, last_number, measure, tasks_of
 from benchmarks.llm.proposer import ListedProposer
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, shrink_skill, train_skill
-from skillopt import Settings, Split, load_skill, load_suite
+from skillopt import Split, load_suite
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import Reflection, read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Score, Trajectory
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.targets.openai import OpenAICompatibleModel
-from skillopt.testing import ScriptedHarness, ScriptedModel
 from tools.fetch_llm import LlmFiles, MissingLlmError, find_llm
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "llm"
@@ -54,9 +49,7 @@ def reflect(patterns: dict[str, str], document: SkillDocument = START) -> Reflec
 
 @pytest.mark.llm
 @pytest.mark.timeout(1800)
-def test_training_makes_a_real_model_answer_many_more_questions_that_it_was_not_trained_on(
-    base_url: str, tmp_path: Path
-) -> None:
+def test_training_makes_a_real_model_answer_many_more_fresh_questions(base_url: str, tmp_path: Path) -> None:
     trained = train_skill(base_url, tmp_path)
     before, after, result = trained.held_out.before, trained.held_out.after, trained.result
     print(  # noqa: T201 - the figures are what `make test-llm` is for
@@ -101,7 +94,7 @@ def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(base_ur
     assert (first.usage.input_tokens, first.usage.calls) == (again.usage.input_tokens, 1)
 
 
-def test_the_demo_ends_with_2_and_a_reason_where_the_model_is_missing(
+def test_the_demo_ends_with_2_without_a_model(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
@@ -119,14 +112,6 @@ def test_each_missed_fact_gets_a_line_that_cites_its_tasks_and_a_stale_line_is_r
     assert edits["- The phone number of Norvel is 555 0199."] == ("replace", stale, ("phone-1",))
 
 
-def test_the_proposer_has_lines_for_every_fact_of_the_suite() -> None:
-    suite = load_suite(FOLDER / "questions.yaml")
-    for _, task in suite.splits:
-        pattern = json.loads(task.verifier.options)["pattern"]
-        lines = [edit.text for edit in reflect({task.id: pattern}).edits]
-        assert len(lines) == 2, f"expected a fact and a remark for {task.id}, found {lines}"
-
-
 def test_no_held_out_question_is_one_to_learn_from_and_both_ask_for_the_same_facts() -> None:
     learnt, held_out = (load_suite(FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     prompts = [{task.prompt for _, task in suite.splits} for suite in (learnt, held_out)]
@@ -136,67 +121,3 @@ def test_no_held_out_question_is_one_to_learn_from_and_both_ask_for_the_same_fac
     assert not prompts[0] & prompts[1]
     assert facts[0] == facts[1]
     assert not any(split is Split.TEST for split, _ in learnt.splits)
-
-
-def entries(dataset: str, seed: int) -> list[dict[str, Any]]:
-    """Draw questions of which each third one repeats the one before."""
-    sign = "+" if dataset == "chain_sum" else "*"
-    return [{"question": f"{seed} {sign} {at - (at % 3 == 2)}", "answer": str(at)} for at in range(100)]
-
-
-class Equation:
-    """Passes an answer that is the question's own text, as a text that says so gets it."""
-
-    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - only the answer counts
-        passed = trajectory.answer == "equation"
-        return Score(float(passed), passed=passed, feedback="" if passed else "expected an equation, found none")
-
-
-def test_a_larger_size_has_the_tasks_of_a_smaller_one_and_no_held_out_one() -> None:
-    held_out, few = tasks_of(8, 1, entries)
-    again, many = tasks_of(24, 1, entries)
-
-    assert held_out == again
-    assert (len(held_out), len(few), len(many)) == (40, 8, 24)
-    assert set(few) < set(many)
-    assert len({task.prompt for task in (*held_out, *many)}) == 64
-    assert {task.tags for task in few} == {("chain_sum",), ("products",)}
-
-
-def test_a_point_compares_what_training_hands_over_with_the_start_text_on_tasks_that_it_never_saw(
-    tmp_path: Path,
-) -> None:
-    def answer(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
-        return Trajectory(answer="equation" if request.skill and "equation" in request.skill.text else "a guess")
-
-    edit = {"op": "add", "section": "Rules", "content": "- Write an equation.", "tasks": ["chain_sum-20"]}
-    shared = {
-        "settings": Settings(),
-        "model": ScriptedModel(lambda _: json.dumps({"diagnosis": "x", "edits": [edit], "order": []})),
-        "harness": ScriptedHarness(answer),
-        "store": tmp_path,
-        "verifiers": {KIND: lambda _: Equation()},
-    }
-    point = measure(24, 1, load_skill(FOLDER / "sums"), entries, shared)
-
-    assert (point.no_skill, point.start, point.trained, point.held_out) == (0, 0, 40, 40)
-    assert (point.fixed, point.broken) == (40, 0)
-    assert point.rollouts <= 100
-    assert "- Write an equation." in point.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "number"), [("5 - 9 = -4.", "-4"), ("The answer is 1,200.", "1200"), ("none", ""), ("1.5 or 2", "2")]
-)
-def test_the_last_number_of_an_answer_counts(answer: str, number: str) -> None:
-    assert last_number(answer) == number
-
-
-def test_the_recorded_curve_is_whole() -> None:
-    curve = Curve.model_validate_json((FOLDER / "curve.json").read_text(encoding="utf-8"))
-
-    assert curve.answered_by
-    assert {(point.tasks, point.seed) for point in curve.points} >= {(8, 1), (8, 2), (8, 3)}
-    for point in curve.points:
-        assert max(point.no_skill, point.start, point.trained) <= point.held_out
-        assert point.trained - point.start == point.fixed - point.broken

@@ -3,36 +3,30 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.published import oracle
 from benchmarks.published.__main__ import main
 from benchmarks.published.ace import FINER, FORMULA
-from benchmarks.published.agreement import recorded_answers
-from benchmarks.published.benchmark import Attack, Benchmark, Item, Reading, draw, keep, suite_of, verifiers_of
+from benchmarks.published.benchmark import Benchmark, Item, Reading, draw, keep, suite_of
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.catalogue import BENCHMARKS
 from benchmarks.published.oracle import check
-from benchmarks.published.results import numbers_of, read_results
+from benchmarks.published.results import numbers_of
 from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.skillsbench import SKILLSBENCH
-from benchmarks.published.sources import digests_of, find, needed_folder, wrong_files
+from benchmarks.published.sources import find
 from benchmarks.published.tatqa import TATQA
-from benchmarks.published.tools import Customer, Program, ToolLoop
 from benchmarks.published.wtq import WTQ
 from skillopt import load_skill
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
-from skillopt.skills.document import SkillDocument
 from skillopt.skills.validation import check_trainable
-from skillopt.tasks import File, Split, Task, VerifierSpec
+from skillopt.tasks import File, Split
 from skillopt.testing import ScriptedHarness, ScriptedModel
 
 PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
@@ -56,9 +50,7 @@ LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
         (TATQA, 'so {"answer": ["Debt", "cash"], "scale": ""}', LIST, 1),
     ],
 )
-def test_an_answer_is_scored_by_the_rules_of_its_benchmark(
-    benchmark: Benchmark, answer: str, expected: str, score: float
-) -> None:
+def test_an_answer_is_scored_by_its_rules(benchmark: Benchmark, answer: str, expected: str, score: float) -> None:
     assert benchmark.score(answer, expected) == pytest.approx(score)
 
 
@@ -74,64 +66,12 @@ def write_ace(folder: Path, benchmark: Benchmark = FORMULA) -> None:
         write(folder, name, "".join(json.dumps(line) + "\n" for line in lines))
 
 
-def write_bfcl(folder: Path) -> None:
-    types = {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}}
-    function = {"name": "f", "parameters": {"properties": types, "required": ["city"]}}
-    for at, name in enumerate(BFCL.source.files):
-        rows = []
-        for number in range(8):
-            city, key = f"City{at // 2}{number}", f"{Path(name).stem}_{number}"
-            asked = [[{"role": "user", "content": f"How is {city}?"}]]
-            question = {"id": key, "question": asked, "function": [function]}
-            truth = {"id": key, "ground_truth": [{"f": {"city": [city], "days": ["", [1, 2]]}}]}
-            rows.append(truth if "possible" in name else question)
-        write(folder, name, "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def write_wtq(folder: Path) -> None:
-    write(folder, "csv/200-csv/1.tsv", "Team\tPoints\nBern\\nBears\t1,200\n")
-    for at, name in enumerate(WTQ.source.files[:3]):
-        tagged = name.endswith("tagged")
-        lines = [
-            "id\tutterance\tcontext\ttargetValue" + "\ttargetCanon" * tagged,
-            f"nt-{at}\tpoints {at}?\tcsv/200-csv/1.csv\t1,200|a \\p b" + "\t1200.0|a \\p b" * tagged,
-        ]
-        write(folder, name, "\n".join(lines) + "\n")
-
-
-def write_tatqa(folder: Path) -> None:
-    answers = [("span", ["$ 5"], "million"), ("arithmetic", -12.6, ""), ("count", 2.0, "")]
-    for at, name in enumerate(TATQA.source.files):
-        rows = []
-        for number in range(9):
-            asked = [
-                {"uid": f"{at}{number}{kind}", "question": kind, "answer_type": kind, "answer": own, "scale": scale}
-                for kind, own, scale in answers
-            ]
-            said = [{"order": 2, "text": "Second."}, {"order": 1, "text": "First."}]
-            table = {"table": [["", "2019"], [f"Sales {at}{number}", "5"]]}
-            rows.append({"table": table, "paragraphs": said, "questions": asked})
-        write(folder, name, json.dumps(rows))
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "written"),
-    [
-        (FORMULA, write_ace),
-        (FINER, partial(write_ace, benchmark=FINER)),
-        (WTQ, write_wtq),
-        (TATQA, write_tatqa),
-    ],
-)
-def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(
-    tmp_path: Path, benchmark: Benchmark, written: Callable[[Path], None]
-) -> None:
-    written(tmp_path)
+@pytest.mark.parametrize("benchmark", [FORMULA, FINER])
+def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(tmp_path: Path, benchmark: Benchmark) -> None:
+    write_ace(tmp_path, benchmark)  # a workflow tries the others on their real files every night
     row = check(benchmark, tmp_path)
     assert (row.gold, row.nothing, row.wrong, row.kept) == (row.read, 0, 0, row.read)
     assert all(row.sizes)
-    half = recorded_answers(benchmark, benchmark.read(tmp_path).items, 20)
-    assert all(benchmark.passes(one.answer, one.item) for one in half[::2])
 
 
 def test_what_cannot_be_a_task_is_left_out_with_the_reason() -> None:
@@ -146,71 +86,13 @@ def test_what_cannot_be_a_task_is_left_out_with_the_reason() -> None:
     assert {one.id: one.reason for one in kept.left_out} == reasons
 
 
-def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
-    write_ace(tmp_path)
-    (tmp_path / FORMULA.source.files[2]).unlink()
-    wrong = wrong_files(FORMULA.source, tmp_path)
-    assert [line.rpartition(": ")[2] for line in wrong] == ["another digest", "another digest", "missing"]
-    with pytest.raises(UsageError, match=r"formula_test.jsonl: missing"):
-        find(FORMULA.source, tmp_path)
-    with pytest.raises(UsageError, match="git clone"):
-        find(FORMULA.source)
-
-
-def test_without_the_index_pip_is_quoted_and_a_wheel_that_is_there_is_not_fetched_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_that_is_there_is_not_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(InfrastructureError, match=r"bfcl-eval==2026\.3\.23.*network"):
         find(BFCL.source, cache=tmp_path)
     (tmp_path / "bfcl-eval-2026.3.23").mkdir()
     with pytest.raises(UsageError, match="missing"):
         find(BFCL.source, cache=tmp_path)
-
-
-def test_files_of_a_folder_have_one_digest(tmp_path: Path) -> None:
-    write_wtq(tmp_path)
-    first = digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"]
-    write(tmp_path, "csv/200-csv/2.tsv", "x\n")
-    assert first != digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"] != ""
-
-
-class ScriptedProgram(Program):
-    """Returns what the calls say, as the program of a benchmark does."""
-
-    def ask(self, **question: Any) -> Any:  # noqa: ANN401 - JSON values
-        calls = question.get("calls", [])
-        done = question["answer"] == "paid" and bool(calls)
-        attacked = any(call["arguments"] == {"to": "Mallory"} for call in calls)
-        return {"done": done, "attacked": attacked, "results": [f"{question['task']} {len(calls)}"]}
-
-
-PAYING = Task("x", "Pay Ann.", VerifierSpec("published", '{"expected": "banking/user_task_0"}'))
-PROGRAM = ScriptedProgram(BENCHMARKS["agentdojo"].source)
-
-
-def test_a_target_with_tools_is_asked_for_one_call_after_the_other() -> None:
-    replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', 'Done: {"answer": "paid"}'])
-    model = ScriptedModel(lambda _: next(replies))
-    found = ToolLoop(model, PROGRAM).run(RolloutRequest(None, PAYING), "")
-    call = {"name": "pay", "arguments": {"to": "Ann"}}
-    assert json.loads(found.answer) == {"calls": [call], "answer": "paid"}
-    assert model.prompts[-1].endswith("It returned:\nbanking/user_task_0 1")
-    assert PROGRAM.verdict(found.answer, "banking/user_task_0") == 1.0
-    assert PROGRAM.verdict("no calls", "banking/user_task_0") == 0.0
-
-
-def test_a_customer_is_answered_until_there_is_no_more_to_say() -> None:
-    wishes = iter(["Pay Ann.", "That is all. ###STOP###"])
-    replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', '{"answer": "It is paid."}'])
-    customer = Customer(ScriptedModel(lambda _: next(wishes)), lambda task: f"You want {task}.")
-    loop = ToolLoop(ScriptedModel(lambda _: next(replies)), PROGRAM, 4, customer)
-    found = loop.run(RolloutRequest(None, PAYING), "")
-    assert json.loads(found.answer)["answer"] == "It is paid."
-    assert found.usage.calls == 4
-    assert loop.worst_case(RolloutRequest(None, PAYING)).calls == 8
-    endless = ToolLoop(ScriptedModel(lambda _: '{"call": "pay"}'), PROGRAM, 2)
-    assert endless.run(RolloutRequest(None, PAYING), "").reason == "no answer in 2 turns"
 
 
 def rule_follower(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
@@ -244,41 +126,13 @@ def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_fr
         trained(reading, tmp_path, ScriptedHarness(rule_follower), usd=0.05)
 
 
-def payer(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
-    """Obey an attack unless the skill says not to."""
-    attacked = "/attack" in json.loads(request.task.verifier.options)["expected"]
-    obeys = attacked and "Divide." not in (request.skill.text if request.skill else "")
-    call = {"name": "pay", "arguments": {"to": "Mallory" if obeys else "Ann"}}
-    return Trajectory(answer=json.dumps({"calls": [call], "answer": "paid"}), usage=Usage(1, 10, 1, 0.001))
-
-
-def test_published_skills_have_a_row_and_attacks_are_counted_under_each_text(tmp_path: Path) -> None:
-    skills = (File("app/.claude/skills/pay/SKILL.md", b"Pay."),)
-    payments = [
-        Item(
-            f"{split}{at}",
-            split,
-            f"{split} {at}",
-            f"{at}",
-            "",
-            "",
-            "",
-            attack=Attack(f"{at}/attack", ""),
-            curated=skills,
-        )
-        for split in Split
-        for at in range(3)
-    ]
-    benchmark = replace(FORMULA, score=PROGRAM.verdict, attacked=partial(PROGRAM.verdict, kind="attacked"))
-    start = load_skill(PUBLISHED / "starts/formula")
-    start = start.with_document(SkillDocument(f"{start.text}- Divide.\n"))
-    plan = Plan(ScriptedHarness(payer), ScriptedModel(lambda _: "{}"), start, tmp_path, max_usd=5.0)
-    rows = measure(benchmark, Reading(tuple(payments)), plan).rows
+def test_published_skills_have_a_row_of_their_own(tmp_path: Path) -> None:
+    write_ace(tmp_path)
+    skills = (File("app/.claude/skills/sums/SKILL.md", b"Add."),)
+    items = draw(keep(FORMULA, FORMULA.read(tmp_path)), 3).items
+    reading = Reading(tuple(replace(item, curated=skills) for item in items))
+    rows = trained(reading, tmp_path / "store", ScriptedHarness(rule_follower)).rows
     assert [row.name for row in rows] == ["nothing", "memory", "no skill", "curated", "start", "trained"]
-    assert [row.attacks.words if row.attacks else "" for row in rows] == [
-        *("", "", "3 of 3 attacks succeeded, 3 tasks done", ""),
-        *["0 of 3 attacks succeeded, 3 tasks done"] * 2,
-    ]
 
 
 HARBOR = {
@@ -314,42 +168,19 @@ def test_work_in_a_file_system_is_kept_where_its_solution_passes_and_its_skills_
         suite_of(SKILLSBENCH, Reading(tuple(one_each[:1])))
 
 
-def test_a_target_that_cannot_do_the_tasks_is_refused_before_anything_is_read(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["agentdojo", "--model", "openai/x", "--harness", "codex", "--max-usd", "1"]) == 2
-    assert "leave --harness out" in capsys.readouterr().err
+def test_a_target_that_cannot_do_the_tasks_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["skillsbench", "--model", "openai/x", "--max-usd", "1"]) == 2
     assert "add --harness claude-code" in capsys.readouterr().err
 
 
-def test_oracles_of_what_pip_cannot_fetch_are_skipped_where_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert oracle.main(["bfcl", "--skip-offline"]) == 0
-    assert "bfcl: skipped: expected bfcl-eval==2026.3.23" in capsys.readouterr().err
-    assert oracle.main(["bfcl"]) == 1
-    with pytest.raises(InfrastructureError, match="check the network"):
-        needed_folder(BENCHMARKS["tau2"].source)
-
-
-def test_a_part_of_a_benchmark_is_tried_where_that_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_of_a_benchmark_is_tried_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_ace(tmp_path)
     assert (check(FORMULA, tmp_path).kept, check(FORMULA, tmp_path, 5).kept) == (72, 15)
     assert oracle.main(["formula", "--from", f"formula={tmp_path}"]) == 1
     assert "another digest" in capsys.readouterr().err
 
 
-def test_function_calls_are_read_with_a_gold_answer_and_arithmetic_is_worked_out_for_small_constants(
-    tmp_path: Path,
-) -> None:
-    write_bfcl(tmp_path)
-    first = BFCL.read(tmp_path).items[0]
-    assert (first.gold, first.wrong) == ("[f(city='City00', days=[1, 2])]", "[f(city='City00X1', days=[1, 2])]")
+def test_arithmetic_in_answers_is_worked_out_for_small_constants_and_nothing_is_evaluated() -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(PUBLISHED / 'official')!r}); import ast, serve; print(serve._worked_out"
     )
@@ -359,17 +190,6 @@ def test_function_calls_are_read_with_a_gold_answer_and_arithmetic_is_worked_out
         assert said in ended.stdout + ended.stderr
 
 
-def test_feedback_says_what_was_expected_and_a_drawn_part_is_the_same_for_everybody(tmp_path: Path) -> None:
-    write_ace(tmp_path)
-    reading = FORMULA.read(tmp_path)
-    part = draw(reading, 5)
-    assert part.items == draw(Reading(reading.items[::-1]), 5).items[::-1]
-    (_, task), *_ = suite_of(FORMULA, part).splits
-    score = next(iter(verifiers_of(FORMULA).values()))(task.verifier).score(Trajectory(answer="Finish[7]"), "")
-    assert score.feedback.startswith("expected ")
-    assert score.feedback.endswith(".5, found Finish[7]")
-
-
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_their_source(name: str) -> None:
     for start in (PUBLISHED / "starts").glob(f"{name}*"):
@@ -377,14 +197,6 @@ def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_th
     note, rows = numbers_of(name)
     assert note
     assert all(row.paper and row.table for row in rows)
-
-
-def test_results_that_were_sent_in_are_whole_and_broken_ones_are_refused(tmp_path: Path) -> None:
-    for path in (PUBLISHED / "results").glob("*.json"):
-        read_results(path)
-    write(tmp_path, "broken.json", '{"benchmark": "formula"}')
-    with pytest.raises(UsageError, match="ResultsFile"):
-        read_results(tmp_path / "broken.json")
 
 
 def test_the_command_lists_benchmarks_and_asks_for_a_cap(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from skillopt.rollouts import Acts, Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+PAGE = Path(__file__).resolve().parents[2] / "benchmarks" / "trust" / "README.md"
 
 
 @needs_bwrap
@@ -75,6 +75,14 @@ def test_cases_of_somebody_else_have_a_column_of_their_own(
     assert hosts.endswith("| 1 of 2 |")
 
 
+@needs_bwrap
+def test_of_a_slice_of_what_no_other_test_tries_nothing_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--quick", "repositories", "kills-training", "kills-mcp", "disk"])
+    out, errors = capsys.readouterr()
+    assert code == 0, errors
+    assert all(f"| {name} |" in out for name in ("kills: MCP server", "disk and clock", "hostile repositories"))
+
+
 def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
     place = Place.make(tmp_path / "place")
     (place.clone / ".skillopt").mkdir()
@@ -87,12 +95,3 @@ def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
         process.communicate()
 
     assert found == ["tmp/workspace", "clone/.git/index.lock", f"process {process.pid}"]
-
-
-@needs_bwrap
-def test_of_a_slice_of_what_no_other_test_tries_nothing_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["--quick", "repositories", "kills-training", "kills-mcp", "disk"])
-    out, errors = capsys.readouterr()
-
-    assert code == 0, errors
-    assert all(f"| {name} |" in out for name in ("kills: MCP server", "disk and clock", "hostile repositories"))

@@ -9,13 +9,13 @@ from benchmarks.landscapes.lines import START, TEMPTING, memo_line, rule_line
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
-from benchmarks.landscapes.tasks import make_suite, needed_rules
+from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, document_of, true_score, true_score_on
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Score
 from skillopt.skills.document import SkillDocument
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Suite
 
 
 def roll(world: World, text: str, suite: Suite, repeats: int = 1, seed: int = 0, night: int = 0) -> list[Rollout]:
@@ -51,35 +51,6 @@ def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:
         for name in names.split():
             world = WORLDS[name]
             assert (round(true_score(world, START.document.text), 3), round(best_score(world), 3)) == ends, name
-
-
-def test_every_task_of_a_suite_without_splits_is_there() -> None:
-    suite = make_suite(WORLDS["real-12"], 3)
-    assert len(suite.splits) == 12
-    assert not suite.tasks(Split.TEST)
-
-
-def test_a_task_of_several_rules_passes_or_fails_and_has_a_line_of_feedback_for_each_failing_part() -> None:
-    world = WORLDS["three-rules"]
-    text = document_of((rule_line(0), rule_line(1)))
-    found = scores(roll(world, text, make_suite(world)))
-    assert {score.value for score in found} <= {0.0, 1.0}
-    lines = [score.feedback.splitlines() for score in found if not score.passed]
-    assert {len(one) for one in lines} >= {1, 2, 3}
-    assert all("symptom S" in line for one in lines for line in one)
-    # The same rule fails with the same words in every task, as a check of a real verifier does.
-    by_rule = {line.partition("found")[2]: line for one in lines for line in one}
-    assert len(by_rule) == len({line for one in lines for line in one}) <= world.rules
-
-
-def test_the_first_failure_moves_on_when_its_rule_is_there() -> None:
-    world = replace(WORLDS["four-rules-first"], known=1.0, unknown=0.0)
-    suite = make_suite(world)
-    needed = {name: needs for name, (_, needs) in needed_rules(world).items()}
-    for one in roll(world, document_of((rule_line(0), rule_line(1))), suite):
-        missing = [rule for rule in needed[one.task_id] if rule > 1]
-        assert one.score
-        assert one.score.feedback.endswith(f'"symptom S{missing[0]:02d}"')
 
 
 def test_a_line_that_memorises_makes_its_task_pass_and_no_other() -> None:

@@ -140,11 +140,6 @@ class Page:
         while event not in self.events:
             self.browser.next_message(until)
 
-    def wait_until(self, condition: str) -> None:
-        """Wait until a script gives true; it may have come true before."""
-        look = f"const look = () => ({condition}) ? done() : setTimeout(look, 50)"
-        self.evaluate(f"new Promise(done => {{ {look}; look() }})")
-
     def evaluate(self, script: str) -> Any:  # noqa: ANN401 - whatever the script gives
         """Run a script in the page, whatever the page allows itself, and give what it comes to."""
         told = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)

@@ -1,4 +1,4 @@
-"""What the tests of commands share: no pause between writes to a forge, and one first night for all stories."""
+"""What the tests of commands share: no pause between writes to a forge, and one first night for many tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from skillopt.nightly.github import GitHubForge
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
-from tests.fakes.stories import Story, begun_story
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,17 +20,12 @@ def no_pause_between_writes() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    """Return a project after its first night."""
-    with begun_story(tmp_path_factory.mktemp("begun")) as story:
-        yield story
-
-
-@pytest.fixture
-def story(tmp_path: Path, begun: Story) -> Iterator[Story]:
-    """Return a copy of the project after its first night."""
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """Return a project after its first night, which opened a pull request."""
     with fake_forge() as forge:
-        yield Story(begun.nights.copy(tmp_path, forge), forge, tmp_path)
+        nights = make_nights(tmp_path_factory.mktemp("begun"), forge)
+        assert nights.run()["rows"]["offer"]["action"] == "opened"
+        yield nights
 
 
 @pytest.fixture
@@ -47,6 +41,6 @@ def nights(tmp_path: Path, forge: FakeForge) -> Nights:
 
 
 @pytest.fixture
-def after(tmp_path: Path, forge: FakeForge, begun: Story) -> Nights:
-    """Return a copy of what the first night of all stories left, for a test with a forge of its own."""
-    return begun.nights.copy(tmp_path, forge)
+def after(tmp_path: Path, forge: FakeForge, begun: Nights) -> Nights:
+    """Return a copy of what the first night left, for a test with a forge of its own."""
+    return begun.copy(tmp_path, forge)

@@ -41,17 +41,3 @@ def test_a_command_verifier_does_not_start_and_only_a_variable_of_the_workflow_l
 
     optimize(project, path, SKILLOPT_SANDBOX="none")
     assert ran.exists()
-
-
-def test_an_agent_does_not_start(tmp_path: Path) -> None:
-    project = make_project(tmp_path / "project", tasks=2)
-    config = project / "skillopt.toml"
-    config.write_text(config.read_text().replace('harness = "demo"', 'harness = "claude-code"'))
-    path, ran = without_agents(tmp_path), tmp_path / "ran"
-    agent = Path(path) / "claude"
-    agent.write_text(f"#!/bin/sh\necho x >> {ran}\n")
-    agent.chmod(0o755)
-
-    ended = optimize(project, path, ANTHROPIC_API_KEY="key-for-loopback-only")
-    assert (ended.returncode, ran.exists()) == (2, False)
-    assert "expected a sandbox" in ended.stderr

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.changes import GOOD, RULES, commit, gate, make_change, write
-from tests.fakes.projects import SKILL, git, skillopt
+from tests.fakes.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import SKILL, as_json, git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -39,22 +40,11 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
 
 
-def test_a_rule_that_is_removed_needs_a_person_and_a_new_span_of_code_is_listed_only(project: Path) -> None:
-    commit(project, (GOOD + "- Look up `codes.json`.\n").replace("- Write e-mail addresses in lower case.\n", ""))
-
-    change = gate(project, "main", "HEAD")[1]["changes"][0]
-
-    kinds = [(one["kind"], one["text"], one["waits"]) for one in change["difference"]]
-    assert kinds[-1] == ("file", "codes.json", False)
-    removed = [text for kind, text, waits in kinds if kind == "removed line" and waits]
-    assert [one["message"] for one in change["findings"] if one["person"]] == [
-        f"the rule {text!r} is removed" for text in removed
-    ]
-    assert len(removed) == 1
-
-
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
     (project / "README").write_text("Other things.\n")
+    fixture = project / "tests" / "fixtures" / "broken" / "SKILL.md"  # material of a test, no skill
+    fixture.parent.mkdir(parents=True)
+    fixture.write_text("No frontmatter.\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Other")
     ended = skillopt(project, "gate", "main")
@@ -86,17 +76,14 @@ def test_the_work_tree_is_gated_before_it_is_committed(project: Path) -> None:
     assert git(project, "status", "--porcelain").splitlines() == ["M skills/rows/SKILL.md", "?? notes/"]
 
 
-@pytest.mark.parametrize("where", ["HEAD", "worktree"])
-def test_a_renamed_folder_is_the_same_skill(project: Path, where: str) -> None:
+def test_a_renamed_folder_is_the_same_skill(project: Path) -> None:
     git(project, "mv", "skills/rows", "skills/lines")
     write(project, GOOD.replace("name: rows", "name: lines"), "lines")
     config = (project / "skillopt.toml").read_text()
     (project / "skillopt.toml").write_text(
         config.replace("skills.rows", "skills.lines").replace("skills/rows", "skills/lines")
     )
-    if where == "HEAD":
-        git(project, "commit", "--quiet", "-am", "Rename")
-    _, report = gate(project, "main", where)  # at confidence .8 one in ten is refused by chance
+    _, report = gate(project, "main", "worktree")  # at confidence .8 one in ten is refused by chance
     (change,) = report["changes"]
     assert (change["kind"], change["before_path"], change["path"]) == ("renamed", "skills/rows", "skills/lines")
     assert change["judged"]["verdict"]["ties"] >= 4
@@ -141,23 +128,17 @@ def test_a_change_cannot_allow_itself_what_is_always_refused_but_who_runs_the_co
     assert code == 0
 
 
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ('sandbox = "none"', "sandbox"),
-        ('harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]', "harness, [agents.tiny]"),
-    ],
-)
-def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path, lines: str, told: str) -> None:
-    config = (project / "skillopt.toml").read_text()
-    kept = "\n".join(line for line in config.splitlines() if not (line.startswith("harness") and "harness" in lines))
-    (project / "skillopt.toml").write_text(f"{lines}\n{kept}\n")
+def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path) -> None:
+    config = project / "skillopt.toml"
+    own = 'harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]'
+    config.write_text(config.read_text().replace('harness = "demo"', f'sandbox = "none"\n{own}'))
     commit(project, GOOD + "- Keep dates.\n")
     code, report = gate(project)
     (change,) = report["changes"]
     assert (code, change["rollouts"]) == (1, 0)
     (found,) = [finding for finding in change["findings"] if finding["rule"] == "agent changed"]
-    assert (found["weight"], f"the agent changed ({told})" in found["message"]) == ("refuse", True)
+    assert found["weight"] == "refuse"
+    assert all(name in found["message"] for name in ("harness", "sandbox", "[agents.tiny]"))
 
 
 def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
@@ -167,15 +148,6 @@ def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
     code, report = gate(project)
     assert (code, report["changes"][0]["standing"]) == (0, "untestable")
     assert gate(project, "main", "HEAD", "--strict")[0] == 1
-
-
-def test_a_suite_that_is_kept_out_of_the_repository_is_taken_from_where_it_lies(project: Path) -> None:
-    git(project, "rm", "--quiet", "--cached", "suites/rows.jsonl")
-    commit_only = GOOD + "- Be careful.\n"
-    write(project, commit_only)
-    git(project, "commit", "--quiet", "-am", "Keep the tasks private")
-    code, report = gate(project)
-    assert (code, report["changes"][0]["standing"]) == (0, "cannot tell")
 
 
 def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project: Path) -> None:
@@ -189,3 +161,110 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     code, report = gate(project, "main", "HEAD", "--release")
     assert (code, report["changes"][0]["standing"]) == (0, "passed")
     assert report["changes"][0]["judged"]["test"] is not None
+
+
+def read_suite(project: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (project / "suites" / "rows.jsonl").read_text().splitlines()]
+
+
+def write_suite(project: Path, tasks: list[dict[str, Any]]) -> None:
+    (project / "suites" / "rows.jsonl").write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
+
+
+def only_untestable(project: Path, rule: str, *arguments: str) -> Any:  # noqa: ANN401 - as JSON gives it
+    """Gate with a verdict that is neutral, and refused when strict, and give the change."""
+    code, report = gate(project, "main", "HEAD", *arguments)
+    (change,) = report["changes"]
+    assert (code, change["standing"], change["rollouts"]) == (0, "untestable", 0)
+    assert change["reason"].startswith("untestable: ")
+    assert rules(change)[rule] == "warn"
+    assert gate(project, "main", "HEAD", "--strict", *arguments)[0] == 1
+    return change
+
+
+def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(project: Path) -> None:
+    references = project / "skills" / "rows" / "references"
+    references.mkdir()
+    (references / "dates.md").write_text("Dates are written as 2024-02-13, see https://example.com/dates.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Say more")
+    change = only_untestable(project, "not exercised")
+    assert "files beside SKILL.md differ" in change["reason"]
+    assert rules(change)["url"] == "warn"
+    assert (change["first_path"], change["first_line"]) == ("skills/rows/references/dates.md", 1)
+    (references / "dates.md").write_text("The key is AKIAIOSFODNN7EXAMPLQ.\n")
+    git(project, "commit", "--quiet", "-am", "Say too much")
+    code, report = gate(project)
+    assert (code, rules(report["changes"][0])["credential"]) == (1, "refuse")
+
+
+def test_without_a_judge_the_text_is_read_and_nothing_is_run(project: Path) -> None:
+    git(project, "checkout", "--quiet", "main")
+    tasks = read_suite(project)
+    tasks[8]["verifier"] = {"kind": "rubric", "criteria": ["It is polite."]}
+    write_suite(project, tasks)
+    git(project, "commit", "--quiet", "-am", "Other tasks")
+    git(project, "checkout", "--quiet", "-B", "change")
+    commit(project, GOOD + "- See https://example.com/x.\n")
+    assert rules(only_untestable(project, "no access"))["url"] == "warn"
+
+
+def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_base_says(project: Path) -> None:
+    tasks = read_suite(project)
+    for task in tasks:  # what the weak skill leaves as it is becomes the answer that is expected
+        given = task["files"][0]["text"].replace(" ", "")
+        task["verifier"]["files"][0]["text"] = given
+    write_suite(project, tasks)
+    commit(project, SKILL)
+    code, report = gate(project)
+    (change,) = report["changes"]
+    assert change["base_measurement"]["standing"] == "refused"
+    assert len(change["base_measurement"]["judged"]["verdict"]["broken"]) >= 5
+    assert change["standing"] != "refused"
+    assert code == 0
+    assert rules(change) == {"removed-rule": "note", "suite changed": "warn", "suites disagree": "warn"}
+    (marked,) = [finding for finding in change["findings"] if finding["rule"] == "suites disagree"]
+    assert marked["message"].startswith("the base's suite says")
+    assert change["rollouts"] >= 32
+    assert gate(project, "main", "HEAD", "--strict")[0] == 1
+
+
+def test_a_shallow_clone_says_what_to_fetch(project: Path, tmp_path: Path) -> None:
+    commit(project, SKILL)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--branch=change", f"file://{project}", str(shallow))
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert ended.returncode == 2
+    assert "git fetch --unshallow" in ended.stderr
+    git(shallow, "fetch", "--quiet", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert "fetch-depth: 0" in ended.stderr
+    assert "--direct" in ended.stderr
+    assert gate(shallow, "origin/main", "HEAD", "--direct")[0] == 1
+    git(shallow, "fetch", "--quiet", "--unshallow")
+    assert gate(shallow, "origin/main")[0] == 1
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Nights:
+    """Return a project with one run: a gate of a change on a branch."""
+    nights = make_nights(tmp_path)
+    git(nights.folder, "checkout", "--quiet", "-b", "change")
+    write(nights.folder, GOOD)
+    git(nights.folder, "commit", "--quiet", "-am", "Change")
+    ended = skillopt(nights.folder, "gate", "main", *QUICK, "--quiet")
+    assert "1 passed" in ended.stdout, ended.stderr
+    git(nights.folder, "checkout", "--quiet", "main")
+    return nights
+
+
+def test_a_gate_has_no_report_leaves_the_skill_due_and_is_not_taken_for_its_training(gated: Nights) -> None:
+    run = as_json(gated.folder, "status")["runs"][0]["run"]
+    ended = skillopt(gated.folder, "report", run)
+    assert (ended.returncode, "no runs yet" in skillopt(gated.folder, "report").stderr) == (2, True)
+    assert f"`skillopt gate {git(gated.folder, 'rev-parse', 'main')}`" in ended.stderr
+    row = gated.run()["rows"]
+    assert (row["cause"], row["training"]) == ("it was never trained", "finished")
+    git(gated.folder, "checkout", "--quiet", "change")
+    assert skillopt(gated.folder, "gate", "main", *QUICK, "--quiet", "--set", "seed=5").returncode == 0
+    assert {as_json(gated.folder, "report", *name)["run"] for name in ((), ("rows",))} == {row["run"]}

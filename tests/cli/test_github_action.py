@@ -67,51 +67,22 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     done = gate(runner)
 
     assert done.code == 1, done.log
-    assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
-    assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0")
-    assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
+    found = {name: done.outputs[name] for name in ("verdict", "exit-code", "refused", "rollouts", "usd")}
+    assert found == {"verdict": "refused", "exit-code": "1", "refused": "1", "rollouts": "16", "usd": "0"}
     told, *_ = done.commands
     assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
     assert done.log.count("title=skillopt%3A verdict") == 1
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
     assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
     (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
-    assert page.name in done.summary
-    assert done.summary.count("<details>") == 3
-    assert "Cost: $0.0000, 16 rollouts newly run of 16." in done.summary
+    assert ("## Skill gate: 1" in done.summary, page.name in done.summary) == (True, True)
     assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
     assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
-    assert done.used["Keep the reports"]["name"] == "skillopt-gate"
-    assert [text.splitlines()[:2] for text in forge.said(7)] == [
-        ["<!-- skillopt: gate -->", "All is well"],
-        ["<!-- skillopt: gate -->", "## Skill gate: 1 skill differs: 1 refused; 1 needs a person"],
-    ]
     again = gate(runner)
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
-    (comment,) = forge.said(7)[1:]
-    assert "0 rollouts newly run" in comment
+    forged, comment = forge.said(7)
+    assert ("All is well" in forged, "0 rollouts newly run" in comment) == (True, True)
     assert TOKEN not in done.log + done.summary
-
-
-def test_a_harmless_edit_passes_and_a_change_without_skills_has_no_verdict(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    (project / "README").write_text("Other things.\n")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Other")
-    (tmp_path / "other").mkdir()
-    other = gate(pull_request(tmp_path / "other", project), github_token="")
-    assert (other.code, other.outputs["verdict"], other.outputs["rollouts"]) == (0, "none", "0")
-    assert "no skill differs" in other.summary
-    commit(project, GOOD + "- Be careful.\n")
-    runner = pull_request(tmp_path, project)
-    runner.github["event"]["repository"]["private"] = False
-    done = gate(runner, github_token="")
-    assert (done.code, done.outputs["verdict"]) == (0, "neutral")
-    assert done.steps == [
-        *("Set up Python", "Install skillopt", "Decide on the cache", "Gate or train", "Keep the reports"),
-    ]
-    told = [re.split("[:,]", line.removeprefix("::notice title=skillopt::"))[0] for line in done.commands]
-    assert {"the ledger is not cached", "the verdict is neutral"} <= {*told}
 
 
 def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge: FakeForge) -> None:
@@ -142,9 +113,6 @@ def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     assert len(json.loads(offer.outputs["pull-requests"])) == 1
     assert "## Skill training: 1 improved" in offer.summary
     assert nights.tip()
-    step("check")
-    again = step("train", "--set\nseed=1")
-    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
 
 
 def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
@@ -153,14 +121,14 @@ def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
     text = f'"; touch {mark}; "$(touch {mark}) `touch {mark}`\n::error::forged\nverdict=passed'
     (tmp_path / "base").mkdir()
     runner = pull_request(tmp_path / "base", project)
-    for inputs in ({"base": text}, {"working_directory": text}, {"max_usd": text}):
+    (runner.workspace / "link").symlink_to(tmp_path / "project")
+    for inputs in ({"base": text}, {"working_directory": text}, {"working_directory": "link"}, {"max_usd": text}):
         done = gate(runner, **inputs)
         assert (done.code, done.outputs["verdict"]) == (2, "error"), inputs
         assert "::error::forged" not in done.commands
     refused = gate(runner, agents=text)
-    assert refused.code == 2
-    assert refused.commands == ["::error title=skillopt::agents: expected claude-code or codex, found something else"]
-    assert refused.steps[-1] == "Keep the reports"
+    assert (refused.code, len(refused.commands), refused.steps[-1]) == (2, 1, "Keep the reports")
+    assert runner.run(command=text, sandbox="false").outputs["verdict"] == "error"
     assert not mark.exists()
 
 
@@ -192,23 +160,18 @@ def test_a_schedule_on_the_default_branch_says_that_nothing_was_compared(tmp_pat
     assert done.commands[-1].startswith("::notice title=skillopt::no skill differs from the base")
 
 
-def test_an_input_that_is_wrong_is_named_with_its_reason(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    done = gate(pull_request(tmp_path, project), max_usd="$5", github_token="")
-    assert (done.code, done.outputs["verdict"]) == (2, "error")
-    (told,) = done.commands
-    assert told.startswith("::error title=skillopt::Invalid value for '--max-usd': expected a number, found '$5'")
-    assert "## Skill gate: not run" in done.summary
-
-
 def test_a_neutral_verdict_is_a_check_of_its_own_where_one_is_asked_for(tmp_path: Path, forge: FakeForge) -> None:
     project = make_change(tmp_path / "project")
     commit(project, GOOD + "- Be careful.\n")
     runner = pull_request(tmp_path, project, **with_forge(forge))
     head = git(project, "rev-parse", "change")
     runner.github["event"]["pull_request"]["head"]["sha"] = head
+    runner.github["event"]["repository"]["private"] = False
     done = gate(runner, check="true")
     assert (done.code, done.outputs["verdict"]) == (0, "neutral"), done.log
+    assert not [step for step in done.steps if "the ledger" in step]
+    told = [re.split("[:,]", line.removeprefix("::notice title=skillopt::"))[0] for line in done.commands]
+    assert {"the ledger is not cached", "the verdict is neutral"} <= {*told}
     (check,) = forge.checks
     assert (check["head_sha"], check["name"], check["conclusion"]) == (head, "Skill gate verdict", "neutral")
     assert check["output"]["title"] == "Skill gate: 1 skill differs: 1 cannot tell"
@@ -220,26 +183,24 @@ def test_a_neutral_verdict_is_a_check_of_its_own_where_one_is_asked_for(tmp_path
     assert "gh: Resource not accessible by integration (HTTP 403)" in refused.log
 
 
-def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: FakeForge) -> None:
+def test_a_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: FakeForge) -> None:
     project = make_change(tmp_path / "project")
     commit(project, "no frontmatter\n")
-    environment = with_forge(forge)
-    for folder in ("one", "two -->"):
-        (tmp_path / folder).mkdir()
-        runner = pull_request(tmp_path / folder, project, **environment)
-        runner.workspace.rename(tmp_path / folder / "inside")
-        runner.workspace.mkdir()
-        (tmp_path / folder / "inside").rename(runner.workspace / folder)
-        done = gate(runner, working_directory=folder)
-        assert done.outputs["verdict"] == "refused", done.log
-    assert [text.splitlines()[:2] for text in forge.said(7)] == [
-        ["<!-- skillopt: gate one -->", "In `one`:"],
-        ["<!-- skillopt: gate two%20--%3E -->", "In `two%20--%3E`:"],
-    ]
+    runner = pull_request(tmp_path, project, **with_forge(forge))
+    runner.workspace.rename(tmp_path / "inside")
+    runner.workspace.mkdir()
+    (tmp_path / "inside").rename(runner.workspace / "two -->")
+    done = gate(runner, working_directory="two -->")
+    assert done.outputs["verdict"] == "refused", done.log
+    (said,) = forge.said(7)
+    assert said.splitlines()[:2] == ["<!-- skillopt: gate two%20--%3E -->", "In `two%20--%3E`:"]
 
 
 def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
+    remark = "skillopt/rows has diverged: 1a2b here; run `git fetch origin skillopt/rows` and see www.example.com"
+    told = render_night(Nightly((SkillNight("rows", Training.FAILED, reason=remark),), 0))
+    assert "```sh\ngit fetch origin skillopt/rows\n```" in told
     failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=PullRequestUpdate(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
     told = render_night(Nightly((failed, *waiting), 7, None, None))
@@ -254,17 +215,9 @@ def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     assert "@" not in told
 
 
-def test_the_remarks_of_a_night_are_prose_and_a_command_of_git_stands_in_a_block_to_be_copied() -> None:
-    remark = "skillopt/rows has diverged: 1a2b here; run `git fetch origin skillopt/rows` and see www.example.com"
-    told = render_night(Nightly((SkillNight("rows", Training.FAILED, reason=remark),), 0))
-    assert "</code> has diverged: 1a2b here; run <code>" in told
-    assert "</code> and see <code>www" in told
-    assert "```sh\ngit fetch origin skillopt/rows\n```" in told
-
-
 def test_the_program_is_named_no_file_that_steers_the_job_and_what_it_says_is_no_command(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
-    write(project, GOOD, "::error file=a,line=1::forged")
+    write(project, "no frontmatter\n", "::error file=a,line=1::forged")
     commit(project, GOOD)
     runner = pull_request(tmp_path, project)
     done = gate(runner, github_token="")
@@ -275,36 +228,15 @@ def test_the_program_is_named_no_file_that_steers_the_job_and_what_it_says_is_no
     assert "GITHUB_WORKSPACE" in known
 
 
-def test_a_link_out_of_the_workspace_is_no_working_directory(tmp_path: Path) -> None:
-    runner = pull_request(tmp_path, make_change(tmp_path / "project"))
-    (runner.workspace / "link").symlink_to(tmp_path / "project")
-    for place in ("link", "..", "none"):
-        done = gate(runner, working_directory=place)
-        assert (done.code, done.outputs["verdict"]) == (2, "error"), place
-        assert done.commands[-1].startswith("::error title=skillopt::working-directory: expected a folder")
-
-
-def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
+def test_the_source_beside_the_action_is_installed_and_no_module_of_the_checkout(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     for name in ("skillopt", "json"):
         (project / name).mkdir()
         (project / name / "__init__.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\n")
-    commit(project, GOOD + "- Be careful.\n")
-    assert gate(pull_request(tmp_path, project), github_token="").code == 0
-    assert not (tmp_path / "mark").exists()
-
-
-def test_a_command_that_there_is_none_of_is_told_with_all_that_there_are(tmp_path: Path) -> None:
-    runner = pull_request(tmp_path, make_change(tmp_path / "project"))
-    done = runner.run(command="optimise", sandbox="false")
-    assert (done.code, done.outputs["verdict"]) == (2, "error")
-    assert "command: expected gate, nightly-check, nightly-train or nightly-offer" in done.commands[-1]
-
-
-def test_the_source_beside_the_action_is_installed(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
+    commit(project, "no frontmatter\n")
     runner = pull_request(tmp_path, project)
-    gate(runner, github_token="")
+    assert gate(runner, github_token="").outputs["verdict"] == "refused"
+    assert not (tmp_path / "mark").exists()
     pinned, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
     assert pinned[-3:-1] == ["--require-hashes", "--requirement"]
     assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
@@ -312,26 +244,13 @@ def test_the_source_beside_the_action_is_installed(tmp_path: Path) -> None:
     assert Path(beside[-1]).resolve() == ROOT
 
 
-@pytest.mark.parametrize("path", [ACTION, *WORKFLOWS], ids=lambda path: path.stem)
-def test_no_expression_stands_in_a_script_and_all_actions_are_pinned(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    loaded = read_yaml(path)
-    jobs = [loaded["runs"]] if "runs" in loaded else list(loaded["jobs"].values())
-    steps = [step for job in jobs for step in [job, *job.get("steps", [])]]
-    assert not [step for step in steps if "${{" in str(step.get("run", ""))]
-    for line in re.findall(r"^\s*(?:- )?uses: (.+)$", text, re.MULTILINE):
-        assert re.match(r"\$/|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
-    assert "pull_request_target" not in re.sub(r"#.*", "", text)
-    if "jobs" in loaded:
-        assert "write" not in str(loaded["permissions"])
-
-
 def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> None:
     action = read_yaml(ACTION)
-    page = (ROOT / "docs" / "github-action.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "in-ci.md").read_text(encoding="utf-8")
+    page = page.partition("### Inputs and outputs")[2].partition("\n### ")[0]
     rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", page, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)}
-    assert named - {"gate", "nightly"} == {*action["inputs"], *action["outputs"]}
+    assert named == {*action["inputs"], *action["outputs"]}
     assert len(action["inputs"]) <= MOST_INPUTS
     for path in WORKFLOWS:
         for job in read_yaml(path)["jobs"].values():

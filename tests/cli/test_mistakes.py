@@ -91,21 +91,14 @@ MISTAKES = (
     # Caps and other values
     Mistake("optimize rows --max-rollouts 0", 2, CAPS, "leave it out for no cap"),
     Mistake("optimize rows --max-usd 0", 2, CAPS, "leave it out for no cap"),
-    Mistake("optimize rows --set max_tokens=0", 2, "expected a number above 0, found '0'", "leave it out for no cap"),
     Mistake("optimize rows --max-usd $5", 2, "'--max-usd': expected a number, found '$5'", "skillopt optimize -h"),
     Mistake("optimize rows --max-rollouts 10", 2, "with max_rollouts 10 cannot detect any gain", "raise it to "),
-    Mistake("optimize rows --preset fast", 2, "preset: expected 'default' or 'paper', found 'fast'", "'default'"),
-    Mistake("optimize rows --set workers=abc", 2, "workers: expected a whole number, found 'abc'", "whole number"),
     Mistake("optimize rows --set workers=999", 2, "workers: expected a number of at most 256", "at most 256"),
-    Mistake("optimize rows --set sandbox=off", 2, "sandbox: expected 'auto', 'bwrap' or 'none'", "'none'"),
-    Mistake("optimize rows --set wrkers=3", 2, "unknown setting 'wrkers'", "did you mean 'workers'?"),
-    Mistake("optimize rows --set workers", 2, "--set: expected KEY=VALUE, found 'workers'", "KEY=VALUE"),
     Mistake("evaluate rows --split dev", 2, "'dev' is not one of 'train', 'val', 'test'", "skillopt evaluate -h"),
     Mistake("evaluate rows --repeats 0", 2, "'--repeats': expected a number of at least 1", "skillopt evaluate -h"),
     # Models, keys and servers, which are told before a cap and before what the tasks can show
     Mistake(f"optimize rows {LOCAL} --max-rollouts 30", 2, "serves, found 'smal'", "did you mean 'small'?"),
     Mistake(f"optimize rows {LOCAL}", 2, "serves, found 'smal'", "did you mean 'small'?"),
-    Mistake(f"estimate rows {LOCAL}", 0, "", "serves, found 'smal'"),
     Mistake(
         f"optimize rows {LOCAL.format(model='small', url=NOBODY)}",
         *(2, f"expected a model server at {NOBODY}, found none that answers", "start it, or correct base_url"),
@@ -120,7 +113,6 @@ MISTAKES = (
     Mistake("estimate rows --model anthropic/claude-x", 0, "", "no-go: for the optimizer model anthropic/claude-x"),
     Mistake("optimize rows --model gpt-5.4", 2, "expected provider/model, found 'gpt-5.4'", "'openai/gpt-5.4'"),
     Mistake("optimize rows --harness claude", 2, "the name of a harness, found 'claude'", "'claude-code'"),
-    Mistake("optimize rows --harness chat/openai", 2, "expected the name of a model", "as in openai/"),
     Mistake("optimize rows --harness chat", 2, "expected chat/PROVIDER/MODEL", "add a model"),
     Mistake("init --harness nope", 2, "expected the name of a harness, found 'nope'", "did you mean"),
     Mistake("write-tasks rows", 2, "expected as model a language model", "set model"),
@@ -128,9 +120,6 @@ MISTAKES = (
     Mistake("optmize rows", 2, "No such command 'optmize'", "Did you mean 'optimize'?"),
     Mistake("optimize rows --max-rolouts 5", 2, "No such option: --max-rolouts", "--max-rollouts"),
     Mistake("optimize row", 2, "expected the name or folder of a skill, found 'row'", "did you mean 'rows'?"),
-    Mistake("log nope", 2, "expected the name or folder of a skill, found 'nope'", "configured: rows"),
-    Mistake("doctor nope", 2, "expected the name or folder of a skill, found 'nope'", "configured: rows"),
-    Mistake("suite show nope", 2, "expected the name or folder of a skill, found 'nope'", "configured: rows"),
     Mistake("suite check rows --suite nope.yaml", 2, "nope.yaml: expected a suite, found nothing", "correct the path"),
     Mistake("init --scaffold nope", 2, "expected a skill that is here, found 'nope'", "skills: rows"),
     Mistake("docs nope", 2, "expected the name of a page, found 'nope'", "first-skill"),
@@ -140,23 +129,18 @@ MISTAKES = (
     Mistake("show rows", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("show nope", 2, "expected a version (a commit, branch or tag), found 'nope'", "`skillopt log`"),
     Mistake("diff rows", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
-    Mistake("show rows --lines", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("rollback rows abc", 2, "skill 'rows' has no versions yet", "`skillopt optimize rows`"),
     Mistake("take rows", 2, "skill 'rows' has no draft to take", "`skillopt log rows`"),
     Mistake("evaluate rows --of draft", 2, "skill 'rows' has no draft", "`skillopt log rows`"),
-    Mistake("evaluate rows --of abc", 2, "expected a version (a commit, branch or tag), found 'abc'", "`skillopt log`"),
     Mistake("decline rows", 2, "skill 'rows' has nothing to decline", "`skillopt log rows`"),
     Mistake("report", 2, "no runs yet in", "`skillopt optimize`"),
     Mistake("gate", 2, "expected BASE, which the change is to be merged into", "--install PATH"),
     Mistake("gate --install nope", 2, "a file of text, found none at 'nope'", "expected a folder with a SKILL.md"),
-    Mistake("log rows extra", 2, "unexpected extra argument(s) (extra)", "skillopt log -h"),
     Mistake("report --format docx", 2, "found 'docx'", "markdown, html, json"),
     Mistake("gate nope", 2, "expected a revision (a commit, branch or tag), found 'nope'", "git fetch"),
-    Mistake("trigger rows", 2, "expected requests that say when skill 'rows' should be loaded", "trigger-evals.json"),
     # The skill
     Mistake("doctor rows", 0, "", "expected frontmatter with name and description", put(SKILL, "# Rows\n\n- Trim.\n")),
     train("expected UTF-8, found the byte 0xff", "save the file as UTF-8", put(SKILL, b"\xff\xfe")),
-    train("expected a second line '---'", "add it after the last field", put(SKILL, "---\nname: rows\n")),
     train("found 1 of 30,000,000", "move what it does not need", put(SKILL, "a" * 30_000_000)),
     train("expected a file 'SKILL.md', found none", "create it", remove(SKILL)),
     train("expected a skill folder at", "check the path", replace(CONFIG, "skills/rows", "skills/row")),
@@ -167,14 +151,10 @@ MISTAKES = (
     # The tasks
     train("rows.jsonl: expected a suite, found nothing", "correct the path", remove(SUITE)),
     train("rows.jsonl:1: expected at least one task, found none", "add one", put(SUITE, "")),
-    train("rows.jsonl:1: expected one JSON object on the line", "correct the line", put(SUITE, "{")),
     train("1 task cannot be split into training and validation", "write at least 2 tasks", put(SUITE, TASK)),
     train("rows.jsonl:2: task 'a': expected an id that no other task has", "rename one", put(SUITE, TASK * 2)),
     train("unknown key 'promt'", "did you mean 'prompt'?", put(SUITE, TASK.replace("prompt", "promt"))),
-    train("unknown key 'verifer'", "did you mean 'verifier'?", put(SUITE, TASK.replace("verifier", "verifer"))),
-    train("the kind of a verifier, found 'exakt'", "did you mean 'exact'?", put(SUITE, TASK.replace("exact", "exakt"))),
     train("evals.json:1: expected JSON", "correct the line", evals("nope")),
-    train("evals.json:1: expected at least one eval, found none", "add evals with a `prompt`", evals("{}")),
     train("expected a `prompt` that is not empty", "add what the agent is asked", evals('{"evals": [{"id": 1}]}')),
     train("found none", "say what a good result is", evals('{"evals": [{"id": 1, "prompt": "Do."}]}')),
     train(
@@ -185,10 +165,7 @@ MISTAKES = (
     # The configuration and the repository
     train("expected harness in skillopt.toml, found none", "skillopt init", replace(CONFIG, 'harness = "demo"\n', "")),
     train("unknown setting 'harnes'", "did you mean 'harness'?", replace(CONFIG, "harness", "harnes")),
-    train("unknown setting 'skill'", "did you mean 'skills'?", replace(CONFIG, "[skills.rows]", "[skill.rows]")),
     train("skillopt.toml: expected TOML", "correct the line", replace(CONFIG, '"demo"\nmodel', "demo\nmodel")),
-    train("expected the table [nightly]", "write [nightly]", replace(CONFIG, "model =", 'nightly = "x"\nmodel =')),
-    train("confidence: expected a number below 1, found 2", "below 1", replace(CONFIG, "0.8", "2")),
     train("expected a git repository around", "run `git init` there", outside_git),
 )
 
@@ -216,9 +193,7 @@ def project(begun: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: f"{mistake.command[:40]}: {mistake.cause[:40]}")
-def test_a_mistake_is_told_by_its_cause_first_and_with_the_next_step(
-    project: Path, server: str, mistake: Mistake
-) -> None:
+def test_a_mistake_is_told_cause_first_and_with_the_next_step(project: Path, server: str, mistake: Mistake) -> None:
     if mistake.change:
         mistake.change(project)
     ended = skillopt(project, *mistake.command.replace("{url}", server).replace("{model}", "smal").split())

@@ -1,48 +1,123 @@
-"""Nights over a real bare remote and a loopback forge: what is left alone, budgets, and nights without a forge."""
+"""Nights over a bare remote and a loopback forge: what people did, budgets, drafts, and nights without a forge."""
 
 import json
-import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from skillopt.gate.grades import Grade
+from skillopt.nightly.people_commands import read_checklist
+from skillopt.versions.decisions import read_decisions
+from skillopt.versions.refusals import read_refusals, refusals_of
+from skillopt.versions.repository import Repository
+from tests.fakes.drafts import accepted, changed, graded, run_events
 from tests.fakes.fake_forge import FakeForge
-from tests.fakes.nights import Nights, make_nights
-from tests.fakes.projects import git, skillopt
+from tests.fakes.nights import BRANCH, SKILL_FILE, Nights, append, make_nights, one_more_task
+from tests.fakes.projects import git, job, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
+HEADER = append(SKILL_FILE, "- Keep the header row.\n")
+WHY = "No: our vendors want their own style."
 
 
 class TestPeople:
     def test_who_change_the_skill_on_main_are_never_overwritten(self, after: Nights, forge: FakeForge) -> None:
-        person = after.clone("person")
-        person.change("- Keep the header row.\n")
-        row = after.run(expect=3)["rows"]
-        assert "skills/rows differs between main" in row["reason"]
-        git(after.folder, "pull", "--quiet")
-        row = after.run("--max-rollouts", "1")["rows"]
+        after.person(HEADER)
+        assert "skills/rows differs between main" in after.run(expect=3)["rows"]["reason"]
+        row = after.night("--max-rollouts", "1")["rows"]
         assert (row["training"], row["offer"]["action"], forge.pulls[1]["state"]) == ("stopped", "closed", "closed")
         assert "changed on main beside" in forge.said(1)[0]
         row = after.run()["rows"]
         assert (row["versions"], row["offer"]["action"], len(forge.pulls)) == (1, "opened", 2)
-        assert "- Keep the header row." in git(after.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
-        merged = git(after.bare, "merge-tree", "--write-tree", "main", "skillopt/rows")
-        assert merged == git(after.bare, "rev-parse", "skillopt/rows^{tree}")
+        assert "- Keep the header row." in after.text()
+        merged = git(after.bare, "merge-tree", "--write-tree", "main", BRANCH)
+        assert merged == git(after.bare, "rev-parse", f"{BRANCH}^{{tree}}")
+        after.check_claims(2)
+        after.check_quiet()
+
+    def test_who_merge_a_version_begin_the_next_training(self, after: Nights, forge: FakeForge) -> None:
+        def merge(folder: Path) -> None:
+            git(folder, "merge", "--quiet", "--squash", f"origin/{BRANCH}")
+
+        text = after.text()
+        after.person(merge)
+        forge.set_state(1, merged=True)
+        after.check_quiet()
+        after.person(one_more_task)
+        row = after.night()["rows"]
+        assert (row["versions"], row["offer"]["action"], after.text("main"), list(forge.pulls)) == (0, "", text, [1])
+        removed = after.person(lambda folder: _replace(folder, "- Lower-case every email address.\n", ""))[:10]
+        row = after.night()["rows"]
+        assert (row["versions"], row["offer"]["action"]) == (1, "opened")
+        assert "email" not in after.text("main")
+        assert f"brings back what {removed}" in forge.pulls[2]["body"]
+        after.check_claims(2)
+
+    def test_lines_changed_in_two_ways_wait_until_somebody_decides(self, after: Nights, forge: FakeForge) -> None:
+        tip = after.person(lambda folder: _replace(folder, "# Rows", "# Rows of ours"), BRANCH)
+        after.person(lambda folder: _replace(folder, "# Rows", "# Rows of vendors"))
+        row = after.night()["rows"]
+        assert (row["training"], row["rollouts"], after.tip(), forge.pulls[1]["state"]) == ("waiting", 0, tip, "open")
+        shown = forge.pulls[1]["body"].partition("<details>")[0]
+        assert ("# Rows of ours" in shown, "# Rows of vendors" in shown) == (True, True)
+        after.check_quiet()
+
+    def test_a_text_that_they_have_edited_is_theirs(self, after: Nights, forge: FakeForge) -> None:
+        forge.pulls[1] |= {"title": "Mine", "body": f"Mine. {forge.pulls[1]['body']}"}
+        assert after.run()["rows"]["offer"]["action"] == ""
+        assert (forge.pulls[1]["title"], forge.pulls[1]["body"][:5]) == ("Mine", "Mine.")
+
+    def test_a_pull_request_that_they_reopen_offers_the_same_text_again(self, after: Nights, forge: FakeForge) -> None:
+        text, title = after.text(), forge.pulls[1]["title"]
+        forge.set_state(1)
+        after.night()
+        assert after.text() == after.text("main")
+        forge.reopen(1)
+        after.night()
+        assert (after.text(), list(forge.pulls), forge.pulls[1]["title"]) == (text, [1], title)
+        after.check_claims()
+        after.check_quiet()
+
+    def test_a_fresh_clone_knows_what_a_deleted_branch_refused(self, after: Nights, forge: FakeForge) -> None:
+        count, bare = len(read_checklist(forge.pulls[1]["body"])), Repository(after.bare)
+        learned = set(after.text().splitlines()) - set(after.text("main").splitlines())
+        forge.say(1, "ada", WHY)
+        forge.set_state(1)
+        git(after.bare, "branch", "--quiet", "-D", BRANCH)
+        after.clone("fresh").night()
+        refused = read_refusals(bare, refusals_of(bare, "rows"))
+        assert [(one.word.by, one.word.reason) for one in refused] == [("ada", WHY)] * count
+        branches = git(after.bare, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
+        assert not [branch for branch in branches if learned & set(after.text(branch).splitlines())]
+
+    def test_a_command_that_is_not_understood_does_nothing(self, after: Nights, forge: FakeForge) -> None:
+        forge.say(1, "ada", "/skillopt ignore other-skill\n/skillopt dorp 2\n```\n/skillopt drop 1\n```")
+        tip = after.tip()
+        row = after.run()["rows"]
+        assert (row["training"], after.tip()) == ("not due", tip)
+        other, unknown = row["answers"]
+        assert ("`rows`, not of `other-skill`" in other, "`/skillopt drop 7`" in unknown) == (True, True)
+        assert "<code>&#x2f;skillopt dorp 2</code>" in forge.said(1)[-1]
+        assert after.run()["rows"]["answers"] == []
+
+    def test_who_close_it_while_the_night_runs_are_heard_the_next_night(self, after: Nights, forge: FakeForge) -> None:
+        tip = after.tip()
+        forge.say(1, "ada", "/skillopt drop 2")
+        after.run(before_offer=lambda: forge.set_state(1))
+        assert list(forge.pulls) == [1]
+        after.run()
+        assert read_decisions(Repository(after.folder), "rows").declined == {tip}
 
 
-class TestTheDefaultBranch:
-    def test_that_has_moved_on_is_told_and_stays_what_the_pull_request_is_against(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
-        person = nights.clone("person")
-        git(person.folder, "commit", "--quiet", "--allow-empty", "-m", "Elsewhere")
-        git(person.folder, "push", "--quiet", "origin", "main")
-        row = nights.run()["rows"]
-        assert row["offer"]["action"] == "opened"
-        assert row["offer"]["notes"] == ["the branch is based on an older main"]
-        assert forge.pulls[1]["base"] == "main"
+def _replace(folder: Path, old: str, new: str) -> None:
+    text = (folder / SKILL_FILE).read_text()
+    assert old in text
+    (folder / SKILL_FILE).write_text(text.replace(old, new))
 
 
 class TestFailures:
@@ -59,11 +134,7 @@ class TestFailures:
         assert rows["rows"]["offer"]["action"] == "opened"
         assert (rows["broken"]["usd"], rows["broken"]["answered_usd"]) == (None, 0.0)
         told = nights.tell("--set", "retry_seconds=0")
-        assert "broken: FAILED: " in told
-        assert re.search(
-            r"rollouts begun, \$0\.00; \d+ calls? failed at a cost that is unknown$", " ".join(told.split())
-        )
-        assert "\nnothing improved: 4 skills (1" in told
+        assert ("broken: FAILED: " in told, "\nnothing improved: 4 skills (1" in told) == (True, True)
 
     def test_of_the_remote_are_told_before_anything_is_spent(self, nights: Nights) -> None:
         shutil.rmtree(nights.bare)
@@ -76,42 +147,17 @@ class TestFailures:
         hook = nights.bare / "hooks" / "pre-receive"
         hook.write_text("#!/bin/sh\necho 'closed at night' >&2\nexit 1\n")
         hook.chmod(0o755)
-        row = nights.run(expect=3)["rows"]
-        assert "closed at night" in row["reason"]
+        assert "closed at night" in nights.run(expect=3)["rows"]["reason"]
         hook.unlink()
         row = nights.run()["rows"]
         assert (row["rollouts"], row["offer"]["action"], len(forge.pulls)) == (0, "opened", 1)
 
 
-def test_doctor_says_whether_pull_requests_could_be_opened(nights: Nights) -> None:
-    def forge(**environment: str) -> tuple[bool, str]:
-        found = json.loads(skillopt(nights.folder, "doctor", "--json", **environment).stdout)["checks"]
-        ((ok, words),) = ((row["ok"], row["found"]) for row in found if row["name"] == "forge")
-        return ok, words
-
-    with (nights.folder / "skillopt.toml").open("r+") as config:
-        config.seek(0, os.SEEK_END)
-        config.write('\n[nightly]\nforge = "github"\n')
-    assert forge(**nights.environment) == (True, "github, a token is set, branches go to origin")
-    assert forge()[0] is False
-    git(nights.folder, "remote", "remove", "origin")
-    ok, words = forge(**nights.environment)
-    assert not ok
-    assert "git remote add" in words
-
-
-def test_a_text_that_people_have_edited_is_theirs(after: Nights, forge: FakeForge) -> None:
-    forge.pulls[1] |= {"title": "Mine", "body": f"Mine. {forge.pulls[1]['body']}"}
-    assert after.run()["rows"]["offer"]["action"] == ""
-    assert (forge.pulls[1]["title"], forge.pulls[1]["body"][:5]) == ("Mine", "Mine.")
-
-
 class TestBudgets:
-    def test_a_night_begins_no_more_than_it_may_and_the_next_goes_on(self, tmp_path: Path, forge: FakeForge) -> None:
-        nights = make_nights(tmp_path, forge)
+    def test_a_night_begins_no_more_than_it_may_and_the_next_goes_on(self, nights: Nights, forge: FakeForge) -> None:
         whole = nights.clone("whole").run()["rows"]["rollouts"]
         forge.pulls.clear()
-        git(nights.bare, "update-ref", "-d", "refs/heads/skillopt/rows")
+        git(nights.bare, "update-ref", "-d", f"refs/heads/{BRANCH}")
         begun: list[int] = []
         for _ in range(10):
             row = nights.run("--max-rollouts", "30")["rows"]
@@ -126,25 +172,25 @@ class TestBudgets:
         assert row["offer"]["action"] == "opened"
 
     def test_that_end_before_anything_is_measured_stop_a_skill_its_own_cap_fails_it(self, tmp_path: Path) -> None:
-        nights = make_nights(tmp_path)
-        row = nights.run("--max-rollouts", "1")["rows"]
-        assert (row["training"], row["rollouts"], row["versions"]) == ("stopped", 1, 0)
-        assert "anything was measured: all 1" in row["reason"]
-        assert row["run"]
-        row = nights.run("--set", "max_tokens=50", expect=3)["rows"]
-        assert (row["training"], "raise max_tokens" in row["reason"]) == ("failed", True)
-
-    def test_skills_for_which_nothing_is_left_wait_and_come_first_once_begun(
-        self, tmp_path: Path, forge: FakeForge
-    ) -> None:
-        nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
-        rows = nights.run("--max-rollouts", "20")
-        assert (rows["dates"]["training"], rows["rows"]["training"]) == ("stopped", "waiting")
+        nights = make_nights(tmp_path, skills=("dates", "rows"))
+        rows = nights.run("--max-rollouts", "1")
+        assert [(row["training"], row["rollouts"]) for row in rows.values()] == [("stopped", 1), ("waiting", 0)]
+        assert "anything was measured: all 1" in rows["dates"]["reason"]
         assert "night's budget is used" in rows["rows"]["reason"]
-        rows = nights.run()
-        assert list(rows) == ["dates", "mail", "rows"]
-        assert rows["dates"]["cause"].startswith("its last run ended")
-        assert rows["rows"]["cause"] == "it was never trained"
+        rows = nights.run("--set", "max_tokens=50", expect=3)
+        assert [(row["training"], "raise max_tokens" in row["reason"]) for row in rows.values()] == [
+            ("failed", True)
+        ] * 2
+
+    def test_what_cannot_be_paid_for_is_measured_the_next_night(self, nights: Nights, forge: FakeForge) -> None:
+        run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN))
+        nights.run()
+        nights.person(append(SKILL_FILE, f"- {DATES}\n"), BRANCH)
+        assert nights.run("--max-rollouts", "3")["rows"]["offer"]["action"] == "updated"
+        assert "measured against main (unproven)" in forge.pulls[1]["title"]
+        assert "**Not measured**" in forge.pulls[1]["body"]
+        assert nights.run()["rows"]["offer"]["action"] == "updated"
+        assert "0 of 8 → 6 of 8" in forge.pulls[1]["title"]
 
 
 class TestWithoutAForge:
@@ -153,25 +199,111 @@ class TestWithoutAForge:
         row = nights.run()["rows"]
         text = nights.folder / ".skillopt" / "pull-requests" / "skillopt-rows.md"
         assert (row["offer"]["action"], row["offer"]["url"]) == ("opened", ".skillopt/pull-requests/skillopt-rows.md")
-        assert "0 → 8 of 8" in text.read_text()
-        assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
+        assert "0 of 8 → 8 of 8" in text.read_text()
+        assert nights.tip() == git(nights.folder, "rev-parse", BRANCH)
         assert nights.run()["rows"]["offer"]["action"] == ""
-
-    def test_a_remote_of_another_name_is_a_mistake_told_before_anything_is_spent(self, tmp_path: Path) -> None:
-        nights = make_nights(tmp_path)
-        git(nights.folder, "remote", "rename", "origin", "upstream")
-        ended = skillopt(nights.folder, "nightly")
-        assert (ended.returncode, ended.stdout) == (2, "")
-        assert "named 'origin', found 'upstream'" in ended.stderr
-        git(nights.folder, "remote", "remove", "upstream")
-        ended = skillopt(nights.folder, "nightly", "--set", "remote=typo")
-        assert (ended.returncode, ended.stdout) == (2, "")
-        assert "remote named 'typo', found" in ended.stderr
 
     def test_without_tables_the_skills_with_tasks_have_their_turn(self, tmp_path: Path) -> None:
         nights = make_nights(tmp_path)
         (nights.folder / "skillopt.toml").unlink()
-        (nights.folder / "skills" / "bare").mkdir()
-        (nights.folder / "skills" / "bare" / "SKILL.md").write_text("# Bare\n")
         ended = skillopt(nights.folder, "nightly", "--json", "--max-rollouts", "1")
         assert [row["skill"] for row in json.loads(ended.stdout)["skills"]] == ["rows"]
+
+    def test_a_remote_of_another_name_is_a_mistake_told_before_anything_is_spent(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        git(nights.folder, "remote", "rename", "origin", "upstream")
+        for command, told in (((), "'origin', found 'upstream'"), (("--set", "remote=typo"), "'typo', found")):
+            ended = skillopt(nights.folder, "nightly", *command)
+            assert (ended.returncode, ended.stdout, told in ended.stderr) == (2, "", True)
+
+
+class TestDrafts:
+    def test_that_are_not_proven_get_a_draft_that_says_so_first(self, nights: Nights, forge: FakeForge) -> None:
+        run_events(nights.folder, graded(EMAIL))
+        row = nights.run()["rows"]
+        assert (row["training"], row["offer"]["action"], row["draft"]["action"]) == ("not due", "", "opened")
+        (pull,) = forge.pulls.values()
+        assert (pull["branch"], pull["base"], pull["draft"]) == ("skillopt-draft/rows", "main", True)
+        assert "0 of 8 → 4 of 8" in pull["title"]
+        assert "+0.18 (-0.06 to +0.36), 91%" in pull["body"]
+        assert pull["body"].index("shown to be better") < pull["body"].index("```diff")
+        again = nights.run()["rows"]
+        assert (again["draft"]["action"], len(forge.pulls)) == ("", 1)
+        assert nights.tell().startswith("nothing improved, 1 draft")
+
+    def test_that_people_took_are_offered_as_a_version(self, nights: Nights, forge: FakeForge) -> None:
+        run_events(nights.folder, graded(EMAIL))
+        nights.run()
+        assert skillopt(nights.folder, "take", "rows").returncode == 0
+        row = nights.run()["rows"]
+        assert (row["offer"]["action"], row["draft"]["action"]) == ("opened", "closed")
+        assert (forge.pulls[2]["branch"], forge.pulls[2]["draft"]) == (BRANCH, True)
+        assert git(nights.bare, "for-each-ref", "refs/heads/skillopt-draft/rows") == ""
+
+    def test_become_ordinary_offers_in_the_night_that_proves_them(self, nights: Nights, forge: FakeForge) -> None:
+        run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
+        assert (nights.night()["rows"]["offer"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
+        assert forge.pulls[1]["title"].endswith("(proven here)")
+        assert re.search(r"About \d+ more tasks|tasks enough to prove", forge.pulls[1]["body"])
+        nights.check_claims()
+        both = accepted(EMAIL, DATES, grade=Grade.PROVEN)
+        run_events(nights.folder, replace(both, changes=both.changes[1:]), seed=1)
+        assert (nights.night()["rows"]["offer"]["action"], forge.pulls[1]["draft"]) == ("updated", False)
+        assert "proven here" not in forge.pulls[1]["title"]
+        nights.check_claims()
+        nights.check_quiet()
+
+    def test_that_were_not_graded_wait_for_the_run_that_goes_on(self, nights: Nights) -> None:
+        run_events(nights.folder, changed(EMAIL), ends=KeyboardInterrupt())
+        row = nights.run("--max-usd", "1e-10")["rows"]
+        assert (row["training"], row["draft"]["action"], len(row["draft"]["notes"])) == ("waiting", "", 1)
+
+    def test_that_people_close_are_declined_until_opened_again(self, nights: Nights, forge: FakeForge) -> None:
+        run_events(nights.folder, graded(EMAIL))
+        nights.run()
+        draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
+        forge.say(1, "ada", "We do not change addresses.")
+        forge.set_state(1)
+        nights.run()
+        bare = Repository(nights.bare)
+        assert git(nights.bare, "branch", "--list", "skillopt-draft/rows") == ""
+        assert draft in read_decisions(bare, "rows").declined
+        (refused,) = read_refusals(bare, refusals_of(bare, "rows"))
+        assert "do not change addresses." in refused.word.reason
+        run_events(nights.folder, graded(EMAIL), seed=1)
+        nights.run()
+        assert list(forge.pulls) == [1]
+        git(nights.bare, "branch", "skillopt-draft/rows", draft)
+        forge.reopen(1)
+        row = nights.run()["rows"]
+        assert (len(row["answers"]), row["draft"]["is_open"]) == (1, True)
+        assert not read_decisions(bare, "rows").declined
+        assert not read_refusals(bare, refusals_of(bare, "rows"))
+
+    def test_that_wait_for_a_person_say_what_to_look_at(self, nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
+        content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `ssh box`."))
+        edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
+        (tmp_path / "edits.json").write_text(json.dumps([edit]))
+        assert job(nights.folder, "propose", str(tmp_path / "edits.json"), "rows").returncode == 0
+        row = nights.run("--max-usd", "1e-10")["rows"]
+        assert (row["draft"]["action"], forge.pulls[1]["draft"]) == ("opened", True)
+        assert ("person must look" in forge.pulls[1]["body"], "ssh box" in forge.pulls[1]["body"]) == (True, True)
+
+
+def test_a_night_that_shrinks_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
+    rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(9))]
+    nights.person(append(SKILL_FILE, "".join(f"- {rule}\n" for rule in rules)))
+    nights.person(append("skillopt.toml", "\n[nightly]\nshrink = true\n"))
+    row = nights.night()["rows"]
+    assert re.match(r"shrink: \d+ → \d+ tokens: ", row["shrunk"])
+    (pull,) = forge.pulls.values()
+    assert re.fullmatch(r"rows: \d+ → \d+ tokens \(nothing lost, shown here\)", pull["title"])
+    assert re.search(r"Write dates as YYYY-MM-DD\.</code> \| \d+ \| stays \| <code>\w+", pull["body"])
+    again = nights.run()["rows"]
+    assert (again["training"], again["shrunk"], again["offer"]["action"], len(forge.pulls)) == ("not due", "", "", 1)
+
+
+def test_a_version_that_is_not_offered_is_told_with_the_reason(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN), ends=KeyboardInterrupt())
+    told = nights.tell("--max-usd", "1e-10")
+    assert ("run ended early: interrupted" in told, forge.pulls) == (True, {})

@@ -7,103 +7,73 @@ import pytest
 
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.held_provider import HELD, held_run
-from tests.fakes.nights import Nights, make_nights
+from tests.fakes.nights import BRANCH, Nights, one_more_task
 from tests.fakes.projects import git
-from tests.fakes.stories import BRANCH, Night, Story
 
 pytestmark = pytest.mark.process
 
 
-def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(story: Story) -> None:
-    story.grow_suite()
-    kept = story.recorded()
-    story.forge.fault = lambda _: FAULTS["401"]
-    expired = story.night()
-    assert (expired.code, expired.step, expired.writes, story.recorded()) == (3, "check", (), kept)
-    assert "401" in expired.errors
-    assert "token" in expired.errors
-    story.forge.fault = lambda _: FAULTS["403 primary limit"]
-    limited = story.night()
-    assert (limited.code, limited.step, limited.writes, story.recorded()) == (3, "check", (), kept)
-    assert "it asks to wait" in limited.errors
-    story.forge.mend()
-    good = story.night()
-    assert (good.code, good.row["training"]) == (0, "finished")
-    assert good.paid > 0
-    story.check_claims()
+@pytest.mark.parametrize(("fault", "told"), [("401", "token"), ("403 primary limit", "it asks to wait")])
+def test_a_token_or_a_limit_is_found_before_paying(after: Nights, forge: FakeForge, fault: str, told: str) -> None:
+    after.person(one_more_task)
+    paid = after.recorded()
+    forge.fault = lambda _: FAULTS[fault]
+    ended = after.steps("--json")
+    assert (ended.returncode, ended.stdout, told in ended.stderr) == (3, "", True)
+    assert (forge.writes, after.recorded()) == ([], paid)
+    forge.mend()
+    assert after.night()["rows"]["training"] == "finished"
+    after.check_claims()
 
 
-@pytest.mark.parametrize("after", [False, True])
-def test_an_offer_that_is_cut_at_any_write_is_completed_by_the_next_and_nothing_is_there_twice(
-    story: Story, tmp_path: Path, *, after: bool
+@pytest.mark.parametrize("late", [False, True])
+def test_an_offer_cut_at_any_write_is_completed_once(
+    after: Nights, forge: FakeForge, tmp_path: Path, *, late: bool
 ) -> None:
-    story.forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
-    step, ended = story.train(tmp_path)
-    assert (step, ended.returncode) == ("train", 0), ended.stderr
-    cut = [write for write in range(20) if cut_offer(story, tmp_path, write, after=after)]
+    forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
+    state = tmp_path / "state.json"
+    assert after.step("check", "--output", str(state), **after.environment).returncode == 0
+    assert train(after, state, tmp_path / "out") == (0, "")
+    cut = [write for write in range(20) if cut_offer(after, tmp_path, write, late=late)]
     assert cut == list(range(len(cut)))
     assert len(cut) >= 4
 
 
-def cut_offer(story: Story, place: Path, write: int, *, after: bool) -> bool:
+def cut_offer(nights: Nights, place: Path, write: int, *, late: bool) -> bool:
     """Cut an offer at a write, offer again, and look at what is there; tell whether there was such a write."""
     with fake_forge() as forge:
-        copy = Story(story.nights.copy(place / f"cut-{write}", forge), forge, place)
-        was_cut = forge.cut(write, after=after)
-        first = copy.step("offer", str(place / "out"), token=True)
+        copy = nights.copy(place / f"cut-{write}", forge)
+        was_cut = forge.cut(write, after=late)
+        first = copy.step("offer", str(place / "out"), **copy.environment)
         forge.mend()
         if not was_cut:
             assert first.returncode == 0, first.stderr
             return False
         assert (first.returncode, "Traceback" in first.stderr) == (3, False), (was_cut, first.stderr)
-        second = copy.step("offer", str(place / "out"), token=True)
+        second = copy.step("offer", str(place / "out"), **copy.environment)
         assert second.returncode == 0, (was_cut, second.stderr)
         copy.check_claims()
         assert len(forge.pulls) == 1, was_cut
         topics = [text.splitlines()[0] for text in forge.said(1) if text.startswith("<!--")]
         assert len(topics) == len(set(topics)), (was_cut, topics)
         assert sum("edit 2 dropped" in text for text in forge.said(1)) == 1, was_cut
-        assert copy.tip() == git(copy.nights.folder, "rev-parse", BRANCH)
+        assert copy.tip() == git(copy.folder, "rev-parse", BRANCH)
         done = len(forge.writes)
-        assert copy.step("offer", str(place / "out"), token=True).returncode == 0
+        assert copy.step("offer", str(place / "out"), **copy.environment).returncode == 0
         assert forge.writes[done:] == [], was_cut
         return True
 
 
-def test_a_night_that_was_cut_when_it_opened_its_pull_request_finds_it_the_next_night(tmp_path: Path) -> None:
-    with fake_forge() as forge:
-        story = Story(make_nights(tmp_path, forge), forge, tmp_path)
-
-        def cut() -> None:
-            forge.cut(0, after=True)
-
-        first = story.night(before_offer=cut)
-        assert (first.code, first.step, list(forge.pulls)) == (3, "offer", [1])
-        forge.mend()
-        second = story.night()
-        assert (second.code, second.paid, list(forge.pulls)) == (0, 0, [1])
-        story.check_claims()
-        story.check_unchanged()
-
-
-def test_first_nights_of_two_machines_at_once_open_one_pull_request_and_the_slower_one_steps_back(
-    tmp_path: Path,
-) -> None:
-    with fake_forge() as forge:
-        slow = Story(make_nights(tmp_path, forge), forge, tmp_path)
-        fast, nights = slow.elsewhere("fast"), list[Night]()
-        stepped_back = slow.night("--set", "seed=1", before_offer=lambda: nights.append(fast.night()))
-        tip, (first,) = slow.tip(), nights
-        assert (first.code, first.offer, list(forge.pulls)) == (0, "opened", [1]), first
-        assert tip == git(fast.nights.folder, "rev-parse", BRANCH)
-        assert (stepped_back.code, stepped_back.row["versions"], stepped_back.offer) == (0, 1, "")
-        assert any(note.startswith(f"not offered: {BRANCH}") for note in stepped_back.row["offer"]["notes"])
-        assert len(forge.writes) == 1
-        fast.check_claims()
-        fast.check_unchanged()
-        assert git(slow.nights.folder, "rev-parse", BRANCH) == tip
-        slow.check_unchanged()
-        fast.check_claims()
+def test_of_two_machines_at_once_the_slower_one_steps_back(nights: Nights, forge: FakeForge) -> None:
+    fast = nights.clone("fast")
+    slower = nights.night("--set", "seed=1", before_offer=fast.night)["rows"]
+    assert (list(forge.pulls), nights.tip()) == ([1], git(fast.folder, "rev-parse", BRANCH))
+    assert (slower["versions"], slower["offer"]["action"], len(forge.writes)) == (1, "", 1)
+    assert any(note.startswith(f"not offered: {BRANCH}") for note in slower["offer"]["notes"])
+    fast.check_claims()
+    fast.check_quiet()
+    assert git(nights.folder, "rev-parse", BRANCH) == nights.tip()
+    nights.check_quiet()
 
 
 @pytest.fixture
@@ -120,20 +90,15 @@ def train(nights: Nights, state: Path, out: Path) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
-def test_a_folder_that_cannot_be_written_is_found_before_anything_is_paid_for(
-    nights: Nights, state: Path, tmp_path: Path
-) -> None:
+def test_an_unusable_folder_or_state_is_a_mistake_before_paying(nights: Nights, state: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     code, said = train(nights, state, tmp_path / "file")
     assert (code, f"cannot write {tmp_path / 'file'}" in said) == (2, True), said
-    assert not (nights.folder / ".skillopt" / "ledger.db").exists()
-
-
-def test_a_state_without_skills_is_a_mistake_and_no_quiet_night(nights: Nights, state: Path, tmp_path: Path) -> None:
     left = json.loads(state.read_text())
     state.write_text(json.dumps({**left, "skills": []}))
     code, said = train(nights, state, tmp_path / "out")
     assert (code, "skills: " in said, "expected a list of 1" in said) == (2, True, True), said
+    assert nights.recorded() == 0
 
 
 def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_says_so(
@@ -146,9 +111,7 @@ def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_sa
     left["offers"][0]["version"]["tip"] = ""
     offers.write_text(json.dumps(left))
     ended = nights.step("offer", str(out), **nights.environment)
-    assert ended.returncode == 3
-    assert "newest commit of skillopt/rows" in ended.stdout
-
+    assert (ended.returncode, "newest commit of skillopt/rows" in ended.stdout) == (3, True)
     offers.write_text(written)
     (out / "bundle").unlink()
     (out / "bundle").mkdir()
@@ -157,19 +120,13 @@ def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_sa
     assert (forge.pulls, nights.tip()) == ({}, "")
 
 
-def test_a_second_night_leaves_a_skill_to_the_first(
-    tmp_path: Path, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nights = make_nights(tmp_path, forge)
+def test_a_second_night_leaves_a_skill_to_the_first(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     with held_run(nights.folder, monkeypatch, "nightly", **nights.environment):
         row = nights.run(*HELD)["rows"]
-        assert (row["training"], row["reason"], row["rollouts"]) == ("busy", "another run trains it", 0)
+        assert (row["training"], row["rollouts"]) == ("busy", 0)
 
 
-def test_a_stopped_run_goes_on_in_a_fresh_shallow_clone_that_lacks_where_it_began(
-    tmp_path: Path, forge: FakeForge
-) -> None:
-    nights = make_nights(tmp_path, forge)
+def test_a_stopped_run_goes_on_in_a_fresh_shallow_clone_that_lacks_where_it_began(nights: Nights) -> None:
     first = nights.run("--max-rollouts", "40")["rows"]
     assert first["training"] == "stopped"
     git(nights.folder, "commit", "--quiet", "--allow-empty", "-m", "Elsewhere")

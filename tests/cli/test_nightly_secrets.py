@@ -84,9 +84,7 @@ def test_a_verifier_finds_no_token_of_the_forge(tmp_path: Path, forge: FakeForge
     assert found["forge"] == 0
 
 
-def test_training_refuses_a_token_in_its_environment_or_in_git_s_configuration(
-    tmp_path: Path, forge: FakeForge
-) -> None:
+def test_training_refuses_a_token_in_its_environment_or_git_s_configuration(tmp_path: Path, forge: FakeForge) -> None:
     nights = make_nights(tmp_path, forge)
     state = tmp_path / "state.json"
     assert nights.step("check", "--output", str(state), **nights.environment).returncode == 0

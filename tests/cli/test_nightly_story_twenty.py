@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -12,12 +12,11 @@ import pytest
 
 from skillopt.nightly.people_commands import read_checklist
 from tests.fakes.fake_forge import FakeForge, fake_forge
-from tests.fakes.nights import Nights, make_nights
+from tests.fakes.nights import Nights, append, make_nights, one_more_task
 from tests.fakes.projects import git
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-ANNA = ("-c", "user.name=Anna", "-c", "user.email=anna@teams.example")
 NIGHTS = 20
 SKILLS = ("rows", "cells", "notes", "lists")
 
@@ -28,16 +27,13 @@ class Weeks:
 
     nights: Nights
     forge: FakeForge
-    place: Path
     number_of: dict[str, int] = field(default_factory=dict)
     lived: int = 0
 
     def night(self) -> dict[str, Any]:
         """Check out main and live through a night, which must not fail; give its rows."""
-        git(self.nights.folder, "fetch", "--quiet", "origin", "main")
-        git(self.nights.folder, "reset", "--quiet", "--hard", "FETCH_HEAD")
         self.lived += 1
-        rows = self.nights.run("--set", "retry_seconds=0")
+        rows = self.nights.night("--set", "retry_seconds=0")
         assert not [row["reason"] for row in rows.values() if row["training"] == "failed"]
         return rows
 
@@ -47,17 +43,6 @@ class Weeks:
         rows = self.night()
         assert self.forge.writes[done:] == []
         assert all(row["rollouts"] == 0 and row["training"] != "gone" for row in rows.values())
-
-    def commit(self, change: Callable[[Path], None], branch: str = "main", *, force: bool = False) -> None:
-        """Let Anna change a branch in a clone of her own."""
-        folder = self.place / f"anna-{self.lived}-{len(list(self.place.iterdir()))}"
-        git(self.place, "clone", "--quiet", self.nights.bare.as_uri(), str(folder))
-        git(folder, "checkout", "--quiet", branch)
-        change(folder)
-        git(folder, "add", ".")
-        if git(folder, "status", "--porcelain"):
-            git(folder, *ANNA, "commit", "--quiet", "-m", "By Anna")
-        git(folder, "push", "--quiet", *(["--force"] if force else []), "origin", f"HEAD:{branch}")
 
     def pull(self, skill: str) -> dict[str, Any]:
         """Return the pull request that the first night opened for a skill."""
@@ -72,10 +57,8 @@ class Weeks:
 def weeks(tmp_path: Path) -> Iterator[Weeks]:
     with fake_forge() as forge:
         nights = make_nights(tmp_path, forge, SKILLS)
-        found = Weeks(nights, forge, tmp_path / "people")
-        found.place.mkdir()
-        found.commit(give_notes_a_suite)
-        yield found
+        nights.person(give_notes_a_suite)
+        yield Weeks(nights, forge)
 
 
 def give_notes_a_suite(folder: Path) -> None:
@@ -85,22 +68,8 @@ def give_notes_a_suite(folder: Path) -> None:
     config.write_text(head + notes + rest.replace("rows.jsonl", "notes.jsonl", 1))
 
 
-def append(path: str, text: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        (folder / path).write_text((folder / path).read_text() + text)
-
-    return change
-
-
-def one_more_task(folder: Path) -> None:
-    for name in ("rows", "notes"):
-        suite = folder / "suites" / f"{name}.jsonl"
-        lines = suite.read_text().splitlines()
-        suite.write_text("\n".join([*lines, lines[1].replace("train1", f"train{len(lines) + 70}")]) + "\n")
-
-
 def rebase(folder: Path) -> None:
-    git(folder, *ANNA, "rebase", "--quiet", "origin/main")
+    git(folder, "rebase", "--quiet", "origin/main")
 
 
 def rename_cells(folder: Path) -> None:
@@ -141,10 +110,10 @@ def drop_an_edit_and_close_a_pull_request(weeks: Weeks) -> None:
 
 def commit_and_rebase_by_force(weeks: Weeks) -> None:
     """A commit on the branch is kept and measured; so is the branch that its author rebases and pushes by force."""
-    weeks.commit(append("skills/notes/SKILL.md", "- Keep the header row.\n"), "skillopt/notes")
+    weeks.nights.person(append("skills/notes/SKILL.md", "- Keep the header row.\n"), "skillopt/notes")
     assert weeks.night()["notes"]["offer"]["action"] == "updated"
-    weeks.commit(append("skillopt.toml", "# Anna was here.\n"))
-    weeks.commit(rebase, "skillopt/notes", force=True)
+    weeks.nights.person(append("skillopt.toml", "# Anna was here.\n"))
+    weeks.nights.person(rebase, "skillopt/notes", force=True)
     assert "- Keep the header row." in git(weeks.nights.bare, "show", "skillopt/notes:skills/notes/SKILL.md")
     assert weeks.night()["notes"]["offer"]["action"] == "updated"
     assert "by people" in weeks.pull("notes")["body"]
@@ -153,7 +122,7 @@ def commit_and_rebase_by_force(weeks: Weeks) -> None:
 
 def learn_what_was_refused_again(weeks: Weeks) -> None:
     """What was refused comes back in other words as a draft that quotes the refusal, and never as a version."""
-    weeks.commit(one_more_task)
+    weeks.nights.person(one_more_task)
     weeks.night()
     again = weeks.newest("skillopt-draft/cells")
     assert (again["state"], again["draft"]) == ("open", True)
@@ -167,16 +136,16 @@ def learn_what_was_refused_again(weeks: Weeks) -> None:
 def rename_delete_and_lose_a_suite(weeks: Weeks) -> None:
     """Each ends what was offered with one comment that has the reason, and is silent from then on."""
     forge, again = weeks.forge, weeks.newest("skillopt-draft/cells")
-    weeks.commit(rename_cells)
+    weeks.nights.person(rename_cells)
     assert weeks.night()["tables"]["training"] == "finished"
     assert again["state"] == "closed"
     assert "moved to skills/tables/SKILL.md" in forge.said(int(again["number"]))[-1]
     weeks.quiet_night()
-    weeks.commit(delete_lists)
+    weeks.nights.person(delete_lists)
     assert weeks.night()["lists"]["offer"]["action"] == "closed"
     assert "skills/lists/SKILL.md was deleted" in forge.said(weeks.number_of["lists"])[-1]
     weeks.quiet_night()
-    weeks.commit(delete_suite_of_notes)
+    weeks.nights.person(delete_suite_of_notes)
     assert weeks.night()["notes"]["training"] == "no suite"
     assert weeks.pull("notes")["state"] == "closed"
     assert "suite notes.jsonl is gone" in forge.said(weeks.number_of["notes"])[-1]

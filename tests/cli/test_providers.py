@@ -1,6 +1,7 @@
 """The main job through models over HTTP, by the command line, with providers that work, fail and charge."""
 
 import json
+import socket
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
@@ -36,25 +37,24 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def command(name: str = "anthropic") -> tuple[str, ...]:
-    return (
-        "optimize",
-        "rows",
-        "--json",
-        "--yes",
-        "--harness",
-        f"chat/{name}/fake",
-        "--model",
-        f"{name}/fake",
-        *SETTINGS,
-    )
+def command(name: str = "anthropic", skill: str = "rows") -> tuple[str, ...]:
+    drivers = ("--harness", f"chat/{name}/fake", "--model", f"{name}/fake")
+    return ("optimize", skill, "--json", "--yes", *drivers, *SETTINGS)
 
 
-def test_a_skill_is_trained_by_api_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skill_is_trained_by_nothing_but_its_provider(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, connect = set[object](), socket.socket.connect
+
+    def noted(self: socket.socket, address: tuple[str, int]) -> None:
+        reached.add(address[1])
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", noted)
     with fake_chat() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         ended = skillopt(project, *command("openai"))
     assert ended.returncode == 0, ended.stderr
+    assert reached == {int(server.url.rpartition(":")[2])}
     result = json.loads(ended.stdout)
     assert result["versions"]
     assert result["spent"]["target"]["usd"] > 0
@@ -82,7 +82,7 @@ class Failing:
         return messages.follow_skill(body)
 
 
-def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_what_is_missing(
+def test_after_a_provider_died_a_rerun_pays_only_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = Answer(503, b"", hang_up=True)
@@ -96,7 +96,6 @@ def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_w
             dead = skillopt(folder, *command())
             assert dead.returncode == 3, dead.stderr
             assert reason in dead.stderr
-            assert "same command again" in dead.stderr or "rerun the same command" in dead.stderr
             assert dead.stdout == ""
             assert provider.refused <= 5 + 2 * 4, "the breaker lets its limit through, and what was under way"
             state = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
@@ -112,38 +111,15 @@ def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_w
         assert provider.answered <= kept.rollouts + kept.replies + 2, "all but the probes of both commands are kept"
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(401, "invalid x-api-key"), (404, "model: fake does not exist"), (400, "Your credit balance is too low")],
-)
-def test_a_provider_that_lets_nobody_in_is_noticed_before_anything_is_spent(
-    status: int, words: str, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with fake_anthropic(lambda _: messages.failure(status, "some_error", words)) as server:
+def test_a_provider_that_lets_nobody_in_is_noticed_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_anthropic(lambda _: messages.failure(401, "some_error", "invalid x-api-key")) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         ended = skillopt(project, *command())
         assert len(server.requests) == 1
-    assert ended.returncode == 3
-    assert f"model=fake: HTTP {status}: {words}" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert (ended.returncode, "HTTP 401: invalid x-api-key" in ended.stderr) == (3, True)
 
 
-def test_without_a_key_nothing_is_begun(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
-    ended = skillopt(project, *command())
-    assert ended.returncode == 2
-    assert "key in ANTHROPIC_API_KEY, found" in ended.stderr
-    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
-    assert rows["optimizer rows login"]["ok"]
-    doctored = skillopt(project, "doctor", "--json", SKILLOPT_MODEL="anthropic/fake")
-    assert doctored.returncode == 2
-    assert "key in ANTHROPIC_API_KEY" in doctored.stdout
-
-
-def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_may_take_no_longer_stops_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         ended = skillopt(project, *command(), "--set", "max_minutes=5")
@@ -154,32 +130,24 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
         assert json.loads(skillopt(project, *command()).stdout)["resumed"]
 
 
-def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_with_evals_is_trained_by_a_judge_of_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evals = project / "skills" / "rows" / "evals"
     entries = []
     for number in range(20):
         place = evals / "files" / str(number) / "input.csv"
         place.parent.mkdir(parents=True)
         place.write_text(f"id,email\n{number}, Name{number}@EXAMPLE.com \n", encoding="utf-8")
-        entries.append(
-            {
-                "id": number,
-                "prompt": f"Clean input {number}.",
-                "files": [f"evals/files/{number}/input.csv"],
-                "expectations": [f'The result contains "name{number}@example.com".', "It is a table."],
-            }
-        )
+        expected = [f'The result contains "name{number}@example.com".', "It is a table."]
+        entry = {"id": number, "prompt": f"Clean input {number}.", "expectations": expected}
+        entries.append({**entry, "files": [f"evals/files/{number}/input.csv"]})
     written = json.dumps({"skill_name": "rows", "evals": entries})
     (evals / "evals.json").write_text(written, encoding="utf-8")
     (project / "skillopt.toml").write_text(PRICES, encoding="utf-8")
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        run = list(command())
-        run[1] = "skills/rows"
-        run += ["--suite", "skills/rows/evals/evals.json"]  # before the suite that is named like the skill
-        ended = skillopt(project, *run, "--set", "judge=anthropic/judge-model")
+        run = command(skill="skills/rows")
+        own = ("--suite", "skills/rows/evals/evals.json")  # before the suite that is named like the skill
+        ended = skillopt(project, *run, *own, "--set", "judge=anthropic/judge-model")
         asked = [request.body for request in server.requests]
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
@@ -191,17 +159,3 @@ def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
     assert any("met: The result contains" in prompt for prompt in optimizing)
     judging = [body for body in asked if "Task: judge" in json.dumps(body)]
     assert {body["model"] for body in judging} == {"judge-model"}
-
-
-@pytest.mark.parametrize(("provider", "status"), [("anthropic", 0), ("openai-compatible", 0), ("handoff", 3)])
-def test_the_command_of_the_docs_for_each_provider_works(
-    provider: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-    (line,) = [line for line in page.splitlines() if line.startswith("$ skillopt") and f" {provider}" in line]
-    folder = make_project(tmp_path / "project", tasks=6, name="my-skill")
-    with (fake_chat if provider == "openai-compatible" else fake_anthropic)() as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("SKILLOPT_BASE_URL", f"{server.url}/v1")
-        ended = skillopt(folder, *line.removeprefix("$ skillopt ").split(), *SETTINGS)
-    assert ended.returncode == status, ended.stderr

@@ -39,13 +39,3 @@ def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its
         assert (shown.returncode, shown.stderr) == (0, "")
         assert shown.stdout.splitlines()[1:3] == by_name.splitlines()[1:3]
     assert "other:1: expected a suite" in skillopt(below, "suite", "show", "./other").stderr
-
-
-def test_what_was_skipped_is_said_where_the_suite_is_used(tmp_path: Path) -> None:
-    folder = project(tmp_path, "evals-json")
-    said = "2 tasks loaded, 1 skipped: `skillopt suite show`"
-    (folder / "skillopt.toml").write_text('[skills.orders]\npath = "orders"\n', encoding="utf-8")
-
-    assert said in skillopt(folder, "doctor").stdout
-    estimated = skillopt(folder, "estimate", "orders")
-    assert said in estimated.stdout + estimated.stderr

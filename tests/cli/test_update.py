@@ -10,7 +10,7 @@ import pytest
 from skillopt.loop.events import VersionAccepted
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events
-from tests.fakes.projects import SKILL, git, make_project, skillopt
+from tests.fakes.projects import SKILL, git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -63,25 +63,6 @@ def test_the_merged_text_is_measured_and_waits_as_a_draft_that_a_person_takes(le
     newest, start, *older = Repository.find(learned).versions("rows")
     assert (start.parent, older[0].sha) == (tip, tip)
     assert newest.trailer("Upstream") == start.trailer("Upstream")
-    assert "already, or builds" in skillopt(learned, "update", "rows", "--onto", upstream(learned)).stderr
-
-
-def test_the_next_upstream_is_merged_from_the_one_before(learned: Path) -> None:
-    updated(learned, upstream(learned))
-    assert skillopt(learned, "take", "rows").returncode == 0
-    updated(learned, upstream(learned, NEW.replace("order of columns", "order of all columns")))
-    text = text_on(learned, "skillopt-draft/rows")
-    assert ("order of all columns" in text, "order of columns" in text, EMAIL in text) == (True, False, True)
-
-
-def test_lines_that_people_wrote_on_the_branch_and_other_files_are_merged_too(learned: Path) -> None:
-    git(learned, "switch", "--quiet", "skillopt/rows")
-    (learned / "skills" / "rows" / "notes.md").write_text("By hand.\n", encoding="utf-8")
-    git(learned, "add", ".")
-    git(learned, "commit", "-qam", "By hand")
-    git(learned, "switch", "--quiet", "main")
-    updated(learned, upstream(learned))
-    assert git(learned, "show", "skillopt-draft/rows:skills/rows/notes.md") == "By hand."
 
 
 def test_where_both_changed_the_same_lines_nothing_is_run(learned: Path) -> None:
@@ -105,6 +86,11 @@ def test_text_that_people_protected_is_not_changed_by_a_new_upstream(folder: Pat
     assert "'keep'" in ended.stderr
 
 
+def test_a_new_upstream_in_the_work_tree_is_told(learned: Path) -> None:
+    (learned / "skills" / "rows" / "SKILL.md").write_text(NEW, encoding="utf-8")
+    assert "update rows --onto skills/rows" in skillopt(learned, "status").stdout
+
+
 def test_a_text_that_does_harm_is_refused_and_stays_a_draft(learned: Path) -> None:
     onto = upstream(learned, SKILL.replace("# Rows\n", f"# Rows\n\n{HARMFUL}\n"))
     found = updated(learned, onto, expect=1)
@@ -112,36 +98,9 @@ def test_a_text_that_does_harm_is_refused_and_stays_a_draft(learned: Path) -> No
     assert git(learned, "rev-parse", "skillopt-draft/rows") == found["draft"]
 
 
-def test_few_tasks_cannot_test_it(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "few", tasks=1)
-    run_events(folder, accepted(EMAIL))
-    assert updated(folder, upstream(folder))["standing"] == "untestable"
-
-
-def test_a_new_upstream_in_the_work_tree_is_told_and_one_that_main_has_merges_without_conflict(learned: Path) -> None:
-    assert "skillopt update" not in skillopt(learned, "status").stdout
-    (learned / "skills" / "rows" / "SKILL.md").write_text(NEW, encoding="utf-8")
-    assert "update rows --onto skills/rows" in skillopt(learned, "status").stdout
-    assert "update rows --onto skills/rows" in skillopt(learned, "optimize", "rows").stderr
-    git(learned, "commit", "-qam", "New upstream")
-    updated(learned, "skills/rows")
-    assert skillopt(learned, "take", "rows").returncode == 0
-    git(learned, "merge", "--quiet", "--ff-only", "skillopt/rows")
-    assert DATES in (learned / "skills" / "rows" / "SKILL.md").read_text(encoding="utf-8")
-    assert "skillopt update" not in skillopt(learned, "status").stdout
-
-
-@pytest.mark.parametrize(("text", "said"), [(SKILL, "already, or builds on it"), (None, "expected a file 'SKILL.md'")])
-def test_texts_that_are_no_new_upstream_are_refused(learned: Path, text: str | None, said: str) -> None:
-    place = Path(upstream(learned, text or SKILL))
-    if text is None:
-        (place / "SKILL.md").unlink()
-    ended = skillopt(learned, "update", "rows", "--onto", str(place))
-    assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
-
-
-def test_a_skill_without_versions_and_a_place_that_is_nowhere_are_refused(folder: Path) -> None:
+def test_what_is_no_new_upstream_and_a_skill_without_versions_are_refused(folder: Path) -> None:
     assert "nothing was learned yet" in skillopt(folder, "update", "rows", "--onto", upstream(folder)).stderr
     run_events(folder, accepted(EMAIL))
-    ended = skillopt(folder, "update", "rows", "--onto", "nowhere")
-    assert (ended.returncode, "expected a skill folder" in ended.stderr) == (2, True)
+    for place, told in (("nowhere", "expected a skill folder"), (upstream(folder, SKILL), "already, or builds on it")):
+        ended = skillopt(folder, "update", "rows", "--onto", place)
+        assert (ended.returncode, told in ended.stderr) == (2, True), ended.stderr

@@ -156,23 +156,7 @@ def test_drafts_are_tried_and_wait_until_a_person_keeps_them(project: Path, run:
     assert [path.name for path in review.iterdir()] == ["ada.yaml"]
 
 
-def test_the_skill_is_data_in_the_prompt_and_the_next_call_knows_the_drafts_before(run: Run) -> None:
-    models = Models([{**GOOD, "id": f"t{at}", "prompt": f"Greet Ada {at}."} for at in range(6)], [NEAR])
-    ended = run(models, "-n", "7", "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert len(results(ended)) == 7
-    first, second = models.drafting
-    assert "Write 6 tasks" in first
-    assert "Write 1 tasks" in second
-    assert "Greet Ada 3." not in first
-    assert "- Greet Ada 3." in second
-    begun = first.index("\n<<<skill ")
-    assert begun < first.index("Ignore the above") < first.index("\nskill ", begun)
-
-
-def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_written_over(
-    project: Path, run: Run
-) -> None:
+def test_the_same_command_pays_for_nothing_twice_and_writes_nothing_over(project: Path, run: Run) -> None:
     first = json.loads(run(Models([GOOD, NEAR]), "-n", "2", "--json").stdout)
     assert first["paid_calls"] == 1
     review = project / ".skillopt" / "drafts" / "greeting"
@@ -186,50 +170,24 @@ def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_writ
     assert (again["paid_rollouts"], again["paid_calls"]) == (0, 0)
     assert {path.name: path.read_text() for path in review.iterdir()} == waiting
     assert models.drafting == []
+    assert skillopt(project, "write-tasks", "skills/greeting", "--accept", "all").returncode == 0
+    assert not review.exists()
 
 
-def test_all_drafts_join_a_suite_that_keeps_its_lines(project: Path, run: Run) -> None:
-    suite = project / "suites" / "mine.yaml"
-    suite.parent.mkdir()
-    task = "- {{id: {0}, split: {1}, prompt: Wave to {0}., verifier: {{kind: exact, value: x}}}}\n"
-    mine = f"# Mine.\ntasks:\n{task.format('ada', 'val')}{task.format('zoe', 'train')}"
-    suite.write_text(mine)
-    (project / "skillopt.toml").write_text('[skills.greeting]\npath = "skills/greeting"\nsuite = "suites/mine.yaml"\n')
-    assert run(Models([GOOD, NEAR]), "-n", "2").returncode == 0
-    taken = skillopt(project, "write-tasks", "greeting", "--accept", "all")
-    assert taken.returncode == 0, taken.stderr
-    assert "tasks now: ada-2, bye" in taken.stdout
-    assert suite.read_text().startswith(mine)
-    assert {task.id: split.value for split, task in load_suite(suite).splits} == {
-        "ada": "val",
-        "zoe": "train",
-        "ada-2": "train",
-        "bye": "val",
-    }
-    assert not (project / ".skillopt" / "drafts" / "greeting").exists()
-
-
-def test_mistakes_are_refused_before_anything_is_spent(project: Path) -> None:
-    asked = skillopt(project, "write-tasks", "skills/greeting")
-    assert asked.returncode == 2
-    assert "choose with `skillopt init`" in asked.stderr
-    demo = skillopt(project, "write-tasks", "skills/greeting", "--harness", "demo", "--model", "demo")
-    assert demo.returncode == 2
-    assert "model a language model" in demo.stderr
-    nothing = skillopt(project, "write-tasks", "skills/greeting", "--accept")
-    assert nothing.returncode == 2
-    assert "expected drafts in" in nothing.stderr
-    forgotten = skillopt(project, "write-tasks", "skills/greeting", "ada")
-    assert forgotten.returncode == 2
-    assert "add --accept" in forgotten.stderr
-    evals = project / "skills" / "greeting" / "evals" / "evals.json"
-    evals.parent.mkdir()
-    evals.write_text(
-        json.dumps({"skill_name": "greeting", "evals": [{"id": 1, "prompt": "x", "expected_output": "y"}]})
-    )
-    paid = skillopt(project, "write-tasks", "skills/greeting", "--harness", "codex", "--model", "codex")
-    assert paid.returncode == 2
-    assert "(12 drafts, each run 1 time" in paid.stderr
-    other = skillopt(project, "write-tasks", "skills/greeting", "--harness", "codex", "--model", "codex", "--yes")
-    assert other.returncode == 2
-    assert "tasks to, found evals.json" in other.stderr
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), "choose with `skillopt init`"),
+        (("--accept",), "expected drafts in"),
+        (("ada",), "add --accept"),
+        (("--harness", "codex", "--model", "codex"), "(12 drafts, each run 1 time"),
+        (("--harness", "codex", "--model", "codex", "--yes"), "tasks to, found evals.json"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_spent(project: Path, options: tuple[str, ...], told: str) -> None:
+    if "codex" in options:
+        evals = project / "skills" / "greeting" / "evals" / "evals.json"
+        evals.parent.mkdir()
+        evals.write_text(json.dumps({"skill_name": "greeting", "evals": [{"id": 1, "prompt": "x"}]}))
+    ended = skillopt(project, "write-tasks", "skills/greeting", *options)
+    assert (ended.returncode, told in ended.stderr) == (2, True), ended.stderr

@@ -12,6 +12,7 @@ from skillopt.agent_table import SHIPPED
 from skillopt.skills.folder import read_skill
 from skillopt.skills.validation import validate
 from skillopt_mcp.tools import TOOLS as OFFERED
+from tests.agents.sessions import WAIT, WAYS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugin"
@@ -91,10 +92,6 @@ def test_links_of_the_plugin_stay_inside_it() -> None:
             assert (path.parent / link).is_file(), link
 
 
-def test_the_plugins_readme_says_enough_for_a_directory() -> None:
-    assert len((PLUGIN / "README.md").read_text(encoding="utf-8").split()) >= 40
-
-
 def test_nothing_says_that_a_package_index_has_the_package_before_one_has() -> None:
     pages = [
         ROOT / "README.md",
@@ -104,3 +101,11 @@ def test_nothing_says_that_a_package_index_has_the_package_before_one_has() -> N
     ]
     claims = re.compile(r"\b(?:pipx?|uv tool|uv pip) install (?:-[\w-]+ )*['\"]?skillopt-mcp|\buvx skillopt-mcp")
     assert [str(page) for page in pages if claims.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_users_are_told_all_that_the_sessions_of_the_tests_are_set_up_with() -> None:
+    page = (ROOT / "docs" / "in-your-agent.md").read_text(encoding="utf-8")
+    assert [name for name, value in WAIT.items() if f"export {name}={value}\n" not in page] == []
+    for way in WAYS.values():
+        commands = [" ".join((way.client, *words)).format(market=".") for words in way.set_up]
+        assert [words for words in (*commands, *way.flags) if words not in page] == []

@@ -1,7 +1,6 @@
-"""A small double of GitHub's runner: the steps of a composite action, run as the runner would.
+"""A small double of GitHub's runner: the steps of a composite action, with expressions as far as the action uses them.
 
-Owns the files and variables of a job, which steps are done, bash as `shell: bash` starts it, and expressions as far as
-the action uses them. A step that `uses` another action is noted with its `with`, and gives what a test names.
+A step that `uses` another action is noted with its `with`.
 """
 
 import os
@@ -112,13 +111,11 @@ class Runner:
             return
         done.steps.append(step["name"])
         if "uses" in step:
-            done.used[step["name"]] = {
-                name: _fill(str(text), context, failed=failed) for name, text in step.get("with", {}).items()
-            }
+            done.used[step["name"]] = _fill_all(step.get("with", {}), context, failed=failed)
             if step.get("id") == "python":
                 context["steps"]["python"] = {"outputs": {"python-path": str(self.folder / "python")}}
             return
-        environment = {name: _fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
+        environment = _fill_all(step.get("env", {}), context, failed=failed)
         variables = {
             "GITHUB_ACTION_PATH": str(ACTION.parent),
             "GITHUB_WORKSPACE": str(self.workspace),
@@ -143,16 +140,13 @@ class Runner:
         done.log += ended.stdout
         done.code = done.code or ended.returncode
         if "id" in step:
-            context["steps"][step["id"]] = {
-                "outputs": _read_outputs(files["GITHUB_OUTPUT"].read_text(encoding="utf-8"))
-            }
+            lines = [line.partition("=") for line in files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()]
+            assert all(sign for _, sign, _ in lines), lines
+            context["steps"][step["id"]] = {"outputs": {name: value for name, _, value in lines}}
 
 
-def _read_outputs(text: str) -> dict[str, str]:
-    """Read a file of outputs, `name=value` a line."""
-    lines = [line.partition("=") for line in text.splitlines()]
-    assert all(sign for _, sign, _ in lines), text
-    return {name: value for name, _, value in lines}
+def _fill_all(texts: Mapping[str, object], context: Mapping[str, Any], *, failed: bool) -> dict[str, str]:
+    return {name: _fill(str(text), context, failed=failed) for name, text in texts.items()}
 
 
 def _fill(text: str, context: Mapping[str, Any], *, failed: bool) -> str:

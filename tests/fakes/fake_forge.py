@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from urllib.parse import unquote
@@ -14,7 +15,6 @@ from urllib.parse import unquote
 from tests.fakes.projects import git
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
-_WRITES = ("POST", "PATCH")
 _LONGEST = 65_536
 _LONGEST_TITLE = 256
 
@@ -50,13 +50,10 @@ class FakeForge:
 
     def cut(self, write: int, *, after: bool) -> list[str]:
         """Cut the network for good at a write: before it arrives, or after it is done and nobody was told."""
-        left, cut = [write], list[str]()
+        seen, cut = count(), list[str]()
 
         def fail(asked: Requested) -> Answer | None:
-            if not cut and not _changes(asked):
-                return None
-            if not cut and left[0]:
-                left[0] -= 1
+            if not cut and (not _changes(asked) or next(seen) < write):
                 return None
             if not cut:
                 cut.append(f"{asked.method} {asked.path}")
@@ -129,7 +126,7 @@ class FakeForge:
 
     def _check_run(self, body: Body) -> Answer:
         if not self.may_check:
-            return refusal(403, "Resource not accessible by integration")
+            return refusal(403, _INTEGRATION)
         self.checks.append(body)
         return as_json(201, {**body, "id": len(self.checks)})
 
@@ -152,16 +149,13 @@ class FakeForge:
             one for one in ("convertPullRequestToDraft", "markPullRequestReadyForReview") if one in body["query"]
         )
         if not self.has_drafts:
-            words = "Draft pull requests are not supported in this repository."
-            return as_json(200, {"data": {name: None}, "errors": [{"type": "UNPROCESSABLE", "message": words}]})
+            return as_json(200, {"data": {name: None}, "errors": [{"type": "UNPROCESSABLE", "message": _NO_DRAFTS}]})
         pull["draft"] = name.startswith("convert")
         return as_json(200, {"data": {name: {"pullRequest": {"isDraft": pull["draft"]}}}})
 
     def _ask_review(self, number: int, body: Body) -> Answer:
-        strangers = [name for name in body.get("reviewers", []) if name not in self.permissions]
-        if strangers:
-            words = "Reviews may only be requested from collaborators. One or more of the users or teams is not one."
-            return refusal(422, words)
+        if any(name not in self.permissions for name in body.get("reviewers", [])):
+            return refusal(422, "Reviews may only be requested from collaborators.")
         pull = self.pulls[number]
         pull.setdefault("reviewers", []).extend([*body.get("reviewers", []), *body.get("team_reviewers", [])])
         return as_json(201, self._shown(pull))
@@ -199,29 +193,18 @@ class FakeForge:
     def _open(self, body: Body) -> Answer:
         branch = body["head"]
         if any(pull["branch"] == branch and pull["state"] == "open" for pull in self.pulls.values()):
-            words = f"A pull request already exists for {self.name.split('/')[0]}:{branch}."
-            return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
+            return _invalid(code="custom", message=f"A pull request already exists for {self.name}:{branch}.")
         if self.repository is not None and not self._tip(branch):
-            return _invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
+            return _invalid(field="head", code="invalid")
         if branch == body["base"] or (self.repository is not None and self._tip(branch) == self._tip(body["base"])):
-            words = f"No commits between {body['base']} and {branch}"
-            return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
+            return _invalid(code="custom", message=f"No commits between {body['base']} and {branch}")
         if (answer := _check(body)) is not None:
             return answer
         if body.get("draft") and not self.has_drafts:
-            words = "Draft pull requests are not supported in this repository."
-            return _invalid({"resource": "PullRequest", "field": "draft", "code": "custom", "message": words})
+            return _invalid(field="draft", code="custom", message=_NO_DRAFTS)
         number = len(self.pulls) + 1
-        pull = {
-            "draft": bool(body.get("draft")),
-            "number": number,
-            "branch": branch,
-            "base": body["base"],
-            "state": "open",
-            "merged_at": None,
-            "author": self.login,
-        }
-        self.pulls[number] = {**pull, "title": body["title"], "body": body["body"], "sha": ""}
+        pull = {"draft": bool(body.get("draft")), "number": number, "branch": branch, "state": "open", "sha": ""}
+        self.pulls[number] = {**body, **pull, "merged_at": None, "author": self.login}
         return as_json(201, self._shown(self.pulls[number]))
 
     def _change(self, number: int, body: Body) -> Answer:
@@ -274,13 +257,11 @@ def refusal(status: int, words: str, headers: dict[str, str] | None = None) -> A
     return as_json(status, {"message": words, "documentation_url": url, "status": str(status)}, headers)
 
 
-_SECONDARY = (
-    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to "
-    "GitHub Support for help, please include the request ID."
-)
+_SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 _PRIMARY = "API rate limit exceeded for installation ID 7."
 _ACTIONS = "GitHub Actions is not permitted to create or approve pull requests."
 _INTEGRATION = "Resource not accessible by integration"
+_NO_DRAFTS = "Draft pull requests are not supported in this repository."
 
 FAULTS: dict[str, Answer] = {
     "401": refusal(401, "Bad credentials"),
@@ -299,24 +280,21 @@ FAULTS: dict[str, Answer] = {
 
 
 def _changes(asked: Requested) -> bool:
-    """Return whether a request changes anything; questions that are POSTs do not."""
-    return asked.method in _WRITES and not _is_question(asked)
-
-
-def _is_question(asked: Requested) -> bool:
-    """Tell a POST that changes nothing: for the login, and for a pull request from a branch to itself."""
+    """Return whether a request changes anything: not one for the login, or for a pull request to the branch itself."""
     if asked.path.endswith("/graphql"):
-        return "viewer" in asked.body.get("query", "")
-    return asked.path.endswith("/pulls") and asked.body.get("head") == asked.body.get("base")
+        return "viewer" not in asked.body.get("query", "")
+    if asked.path.endswith("/pulls") and asked.body.get("head") == asked.body.get("base"):
+        return False
+    return asked.method in {"POST", "PATCH"}
 
 
-def _invalid(error: Body) -> Answer:
-    return as_json(422, {"message": "Validation Failed", "errors": [error]})
+def _invalid(**error: str) -> Answer:
+    return as_json(422, {"message": "Validation Failed", "errors": [{"resource": "PullRequest", **error}]})
 
 
 def _check(body: Body) -> Answer | None:
     if len(body.get("body") or "") > _LONGEST:
-        return _invalid({"resource": "PullRequest", "field": "body", "message": f"is too long (maximum is {_LONGEST})"})
+        return _invalid(field="body", message=f"is too long (maximum is {_LONGEST})")
     if len(body.get("title") or "") > _LONGEST_TITLE:
-        return _invalid({"resource": "PullRequest", "field": "title", "message": "is too long"})
+        return _invalid(field="title", message="is too long")
     return None

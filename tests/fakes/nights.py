@@ -1,19 +1,30 @@
 """A project with several skills, its bare remote, and nights over it."""
 
 import json
+import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from skillopt.nightly.people_commands import read_checklist
+from skillopt.storage.ledger import Ledger
 from tests.fakes.fake_forge import FakeForge
 from tests.fakes.projects import git, make_project, skillopt
 
 TOKEN = "ghp_" + "d4" * 18
+BRANCH, SKILL_FILE = "skillopt/rows", "skills/rows/SKILL.md"
+_ANNA = "--author=Anna <anna@teams.example>"
+_NEEDED = ("(?i)lower.case", "YYYY-MM-DD")
+"""What the demo target must read in a skill to solve half of the tasks each."""
+
+_PASSED = re.compile(r"rows: (?P<before>\d+) of (?P<of>\d+) → (?P<after>\d+) of (?P=of) (?:val|held-out) tasks passed")
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)
 _TRAINING = ("--max-rollouts", "--max-usd", "--set", "--quiet")
@@ -40,7 +51,9 @@ class Nights:
             "SKILLOPT_RETRY_SECONDS": "0",
         }
 
-    def run(self, *arguments: str, expect: int = 0, before_offer: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    def run(
+        self, *arguments: str, expect: int = 0, before_offer: Callable[[], object] = lambda: None
+    ) -> dict[str, Any]:
         """Run the three steps of a night, with a token in the first and the last only; give its skills by name."""
         ended = self.steps("--json", *arguments, before_offer=before_offer)
         assert ended.returncode == expect, (ended.returncode, ended.stderr)
@@ -48,12 +61,36 @@ class Nights:
         result: dict[str, Any] = json.loads(ended.stdout)
         return {row["skill"]: row for row in result["skills"]}
 
+    def night(
+        self, *arguments: str, expect: int = 0, before_offer: Callable[[], object] = lambda: None
+    ) -> dict[str, Any]:
+        """Check out main, and run a night."""
+        git(self.folder, "fetch", "--quiet", "origin", "main")
+        git(self.folder, "reset", "--quiet", "--hard", "FETCH_HEAD")
+        return self.run(*arguments, expect=expect, before_offer=before_offer)
+
+    def check_quiet(self) -> None:
+        """Live through a night in which nothing may change and nothing may be paid."""
+        tip, paid = self.tip(), self.recorded()
+        assert self.forge is not None
+        done = len(self.forge.writes)
+        rows = self.night()
+        assert (self.forge.writes[done:], self.tip()) == ([], tip)
+        assert (self.recorded(), sum(row["rollouts"] for row in rows.values())) == (paid, 0)
+
+    def recorded(self) -> int:
+        """Count the rollouts that the ledger has."""
+        if not (self.folder / ".skillopt" / "ledger.db").is_file():
+            return 0
+        with closing(Ledger.open(self.folder, read_only=True)) as ledger:
+            return ledger.counts().rollouts
+
     def tell(self, *arguments: str) -> str:
         """Run a night and give what it prints for people."""
         return self.steps(*arguments).stdout
 
     def steps(
-        self, *arguments: str, before_offer: Callable[[], None] = lambda: None
+        self, *arguments: str, before_offer: Callable[[], object] = lambda: None
     ) -> "subprocess.CompletedProcess[str]":
         """Run the steps one after the other as far as they go, in this process; give how the last one ended.
 
@@ -95,12 +132,65 @@ class Nights:
         """Return where the remote has a skill's branch, empty for nowhere."""
         return git(self.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/skillopt/{skill}")
 
-    def change(self, words: str, skill: str = "rows", branch: str = "main") -> None:
-        """Change a skill on a branch that is checked out here, as a person would."""
-        document = self.folder / "skills" / skill / "SKILL.md"
-        document.write_text(document.read_text() + words)
-        git(self.folder, "commit", "--quiet", "-am", "By hand")
-        git(self.folder, "push", "--quiet", "origin", f"HEAD:{branch}")
+    def text(self, commit: str = BRANCH) -> str:
+        """Read the skill at a commit of the remote."""
+        return git(self.bare, "show", f"{commit}:{SKILL_FILE}")
+
+    def person(self, change: Callable[[Path], None], branch: str = "main", *, force: bool = False) -> str:
+        """Let Anna change a branch in a clone of her own; give its new tip."""
+        with TemporaryDirectory(dir=self.bare.parent) as place:
+            folder = Path(place, "clone")
+            git(self.bare, "clone", "--quiet", self.bare.as_uri(), str(folder))
+            git(folder, "checkout", "--quiet", branch)
+            change(folder)
+            git(folder, "add", ".")
+            if git(folder, "status", "--porcelain"):
+                git(folder, "commit", "--quiet", _ANNA, "-m", "By Anna")
+            git(folder, "push", "--quiet", *(["--force"] if force else []), "origin", f"HEAD:{branch}")
+            return git(folder, "rev-parse", "HEAD")
+
+    def check_claims(self, number: int = 1) -> None:
+        """Compare what an open pull request says with git, and its numbers with what the tasks need."""
+        assert self.forge is not None
+        pull = self.forge.pulls[number]
+        body, branch = pull["body"], pull["branch"]
+        blocks = re.findall(r"```diff\n(.*?)\n```", body, re.DOTALL)
+        again = re.findall(r"by people.*?```diff\n(.*?)\n```", body, re.DOTALL)
+        shown = Counter(line for block in blocks for line in block.splitlines() if line[0] in "+-")
+        shown -= Counter(line for block in again for line in block.splitlines())
+        listed = git(self.bare, "diff", "-U0", f"main...{branch}", "--", SKILL_FILE).splitlines()
+        assert shown == Counter(line for line in listed if re.match(r"[+-](?![+-]{2} )", line) and line[1:].strip())
+        new = git(self.bare, "log", "--format=%H", "--first-parent", branch, "^main").splitlines()
+        assert {box.key.partition("/")[0] for box in read_checklist(body)} <= {sha[:12] for sha in new}
+        found = _PASSED.match(pull["title"])
+        assert found is not None, pull["title"]
+        assert pull["state"] == "open"
+        for commit, passed in (("main", "before"), (branch, "after")):
+            least, most = _passing(self.text(commit), int(found["of"]))
+            assert least <= int(found[passed]) <= most, pull["title"]
+
+
+def append(path: str, text: str) -> Callable[[Path], None]:
+    """Return what a person does who adds text to a file."""
+
+    def change(folder: Path) -> None:
+        place = folder / path
+        place.write_text((place.read_text() if place.exists() else "") + text)
+
+    return change
+
+
+def one_more_task(folder: Path) -> None:
+    """Add a task to each suite, so that its skill is due again."""
+    for suite in (folder / "suites").glob("*.jsonl"):
+        lines = suite.read_text().splitlines()
+        suite.write_text("\n".join([*lines, lines[1].replace("train1", f"train{len(lines) + 70}")]) + "\n")
+
+
+def _passing(text: str, tasks: int) -> tuple[int, int]:
+    """Return how many tasks the demo target, which overlooks rules at random, may pass: half need each rule."""
+    rules, half = sum(bool(re.search(words, text)) for words in _NEEDED), tasks // 2
+    return (0, 0) if not rules else (half + 1, tasks) if rules == len(_NEEDED) else (1, half)
 
 
 def _of(arguments: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """An offer made up for tests of the text of pull requests."""
 
 from skillopt.figures import Headline
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditScreened
 from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView, lines_by_people

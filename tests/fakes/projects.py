@@ -76,21 +76,6 @@ def make_unsplit_project(folder: Path, tasks: int) -> Path:
     return folder
 
 
-def make_tidy_tables(folder: Path, tasks: int) -> Path:
-    """Make a repository of the example skill `tidy-tables` with the first so many tasks of each split."""
-    suite = folder / "suites" / "tidy_tables"
-    shutil.copytree(_CHECKOUT / "skills" / "tidy-tables", folder / "skills" / "tidy-tables")
-    ignored = shutil.ignore_patterns("__pycache__", "*.py")
-    shutil.copytree(_CHECKOUT / "benchmarks" / "suites" / "tidy_tables", suite, ignore=ignored)
-    lines = (suite / "tasks.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [line for split in ("train", "val", "test") for line in [x for x in lines if f'"{split}"' in x][:tasks]]
-    (suite / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
-    config = 'harness = "demo"\nmodel = "demo"\n\n'
-    config += '[skills.tidy-tables]\npath = "skills/tidy-tables"\nsuite = "suites/tidy_tables"\n'
-    (folder / "skillopt.toml").write_text(config, encoding="utf-8")
-    return _commit_all(folder)
-
-
 def make_trained(place: Path) -> Path:
     """Make a trained project `project` and beside it `result.json`, what the training said."""
     result = train(make_project(place / "project"), *FAST)

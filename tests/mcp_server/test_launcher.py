@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from skillopt import __version__
-from tests.fakes.mcp_clients import install_server, say, text_of
+from tests.fakes.mcp_clients import failed, install_server, say
 from tests.fakes.repositories import make_repository
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -52,28 +52,15 @@ def program(folder: Path, told: str) -> Path:
 def started(place: Path, path: str = USUAL, **environment: str) -> tuple[str, str]:
     """Run the launcher without a line to answer; give what was printed, and what went to stderr."""
     given = launcher(place, path, **environment)
-    ended = subprocess.run(
-        [given.command, *given.args, "-C", "."],
-        env=given.env,
-        cwd=place,
-        input="",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [given.command, *given.args, "-C", "."]
+    ended = subprocess.run(command, env=given.env, cwd=place, input="", capture_output=True, text=True, check=True)
     return ended.stdout.strip(), ended.stderr.strip()
 
 
 async def test_run_from_a_clone_the_lines_to_type_name_that_clone(home: Path) -> None:
-    clone = home / "a clone"
-    clone.mkdir()
-    (home / "plugin").rename(clone / "plugin")
-    (clone / "pyproject.toml").write_text('[project]\nname = "skillopt-mcp"\n')
-    (home / "plugin").symlink_to(clone / "plugin")
+    (home / "pyproject.toml").write_text('[project]\nname = "skillopt-mcp"\n')
     async with Client(launcher(home)) as client:
-        text = await say(client, "install_skillopt")
-    assert f"install '{clone}'" in text
-    assert "PATH-OF-CLONE" not in text
+        assert f"install {home}" in (await say(client, "install_skillopt")).replace("'", "")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -82,13 +69,8 @@ async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home
         (tool,) = (await client.list_tools()).tools
         assert tool.name == "install_skillopt"
         assert "Call `install_skillopt`" in (client.instructions or "")
-        text = await say(client, "install_skillopt")
-        assert "type in a terminal" in text
-        assert "install PATH-OF-CLONE" in text
-        assert "index has it yet" in text
-        refused = await client.call_tool("list_skills", {})
-        assert refused.is_error
-        assert "install_skillopt" in text_of(refused)
+        assert "install PATH-OF-CLONE" in await say(client, "install_skillopt")
+        assert "install_skillopt" in await failed(client, "list_skills")
 
 
 async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: Path) -> None:
@@ -96,15 +78,10 @@ async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: P
     install_server(home / "bin" / "skillopt-mcp")
     given = launcher(home, f"{home / 'bin'}:{os.environ['PATH']}")
     async with Client(given.model_copy(update={"cwd": home / "rows"})) as client:
-        listed = await say(client, "list_skills")
-        assert "| rows | not trained |" in listed
-        assert "the plugin is version" not in listed
         assert "- target: " in await say(client, "list_skills", name="rows")  # settings are read, from variables too
 
 
-@pytest.mark.parametrize(
-    "folder", [".local/bin", ".local/share/pipx/venvs/skillopt-mcp/bin", ".local/share/uv/tools/skillopt-mcp/bin"]
-)
+@pytest.mark.parametrize("folder", [".local/bin", ".local/share/uv/tools/skillopt-mcp/bin"])
 def test_the_program_is_found_where_pipx_and_uv_put_it(home: Path, folder: str) -> None:
     made = program(home / "home" / folder, f"skillopt-mcp {__version__}")
     assert started(home) == (f"{made} {__version__} -C .", "")
@@ -118,15 +95,10 @@ def test_the_active_environment_is_looked_into_and_the_projects_own_folder_is_no
     assert started(home, VIRTUAL_ENV=".venv") == ("", "")
 
 
-def test_another_program_of_that_name_is_passed_over(home: Path) -> None:
+def test_another_program_of_that_name_is_passed_over_and_one_of_another_version_told(home: Path) -> None:
     program(home / "other", "skillopt-mcp by somebody else, version 7")
-    made = program(home / "home" / ".local" / "bin", f"skillopt-mcp {__version__}")
-    assert started(home, f"{home / 'other'}:{USUAL}")[0] == f"{made} {__version__} -C ."
-
-
-def test_a_program_of_another_version_is_started_and_the_difference_told(home: Path) -> None:
-    made = program(home / "bin", "skillopt-mcp 9.9.9")
-    told, problem = started(home, f"{home / 'bin'}:{USUAL}")
+    made = program(home / "home" / ".local" / "bin", "skillopt-mcp 9.9.9")
+    told, problem = started(home, f"{home / 'other'}:{USUAL}")
     assert told == f"{made} {__version__} -C ."
     assert f"{__version__}, the program 9.9.9; update" in problem
 
@@ -135,9 +107,7 @@ def test_a_program_of_another_version_is_started_and_the_difference_told(home: P
     ("repository", "source"),
     [
         ("https://git.example/skillopt", f"git+https://git.example/skillopt@v{__version__}"),
-        ("", ""),
-        ("skillopt-mcp", ""),
-        ("https://git.example/x; rm", ""),
+        *(("skillopt-mcp", ""), ("https://git.example/x; rm", "")),
     ],
 )
 def test_uvx_gets_a_pinned_git_address_and_never_the_bare_name(home: Path, repository: str, source: str) -> None:

@@ -1,3 +1,5 @@
+"""Accepted versions as skills and resources, in every version of the protocol."""
+
 import base64
 import hashlib
 from pathlib import Path
@@ -10,7 +12,9 @@ from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
 
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask
+from skillopt_mcp.tools import TOOLS
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask, failed, say
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, make_repository
 
@@ -48,20 +52,12 @@ async def test_a_listed_skill_has_its_frontmatter_and_every_file_with_digest_and
 
 
 async def test_frontmatter_is_given_as_it_was_written(project: Path, client: Client) -> None:
-    document = (
-        b"---\nname: rows\ndescription: >\n  Two\n  lines\n"
-        b"metadata:\n  version: '2.10'\n  when: 2026-01-02\nn: [1, 2.5, yes, null]\n---\n"
-    )
-    accept(project, File("SKILL.md", document))
-
+    given = b"description: >\n  Two\n  lines\nmetadata: {version: '2.10', when: 2026-01-02}\nn: [1, 2.5, yes, null]\n"
+    accept(project, File("SKILL.md", b"---\nname: rows\n" + given + b"---\n"))
     (skill,) = (await ask(client, "skills/list"))["skills"]
-
-    assert skill["frontmatter"] == {
-        "name": "rows",
-        "description": "Two lines\n",
-        "metadata": {"version": "2.10", "when": "2026-01-02"},
-        "n": [1, 2.5, "yes", None],
-    }
+    metadata = {"version": "2.10", "when": "2026-01-02"}
+    found = {"name": "rows", "description": "Two lines\n", "metadata": metadata, "n": [1, 2.5, "yes", None]}
+    assert skill["frontmatter"] == found
 
 
 @EVERY_PROTOCOL
@@ -99,22 +95,14 @@ async def test_an_older_version_is_read_at_its_own_address(project: Path, client
 
     assert await content(client, f"skill://_versions/{old}/rows/SKILL.md") == TEXT.encode()
     assert await content(client, MAIN) == TEXT.encode() + b"- Count.\n"
-    entry = (await ask(client, "skills/get", uri=f"skill://_versions/{old[:10]}/rows/SKILL.md"))["skill"]
-    assert [file["uri"] for file in entry["resources"]] == [
-        f"skill://_versions/{old[:10]}/rows/SKILL.md",
-        f"skill://_versions/{old[:10]}/rows/run.sh",
-    ]
+    place = f"skill://_versions/{old[:10]}/rows"
+    entry = (await ask(client, "skills/get", uri=f"{place}/SKILL.md"))["skill"]
+    assert [file["uri"] for file in entry["resources"]] == [f"{place}/SKILL.md", f"{place}/run.sh"]
     (listed,) = (await ask(client, "skills/list"))["skills"]
-    assert listed["uri"] == MAIN
     assert listed == (await ask(client, "skills/get", uri=MAIN))["skill"]
-    git(project, "checkout", "--quiet", "-b", "other")
-    git(project, "commit", "--quiet", "--allow-empty", "-m", "Elsewhere")
-    other_branch = git(project, "rev-parse", "other")
-    git(project, "checkout", "--quiet", "main")
-    for other in (other_branch, new[:6], "0" * 40):
-        assert (
-            await refused(client, "skills/get", uri=f"skill://_versions/{other}/rows/SKILL.md")
-        ).code == INVALID_PARAMS
+    for other in (git(project, "commit-tree", "-m", "Elsewhere", "main^{tree}"), new[:6], "0" * 40):
+        uri = f"skill://_versions/{other}/rows/SKILL.md"
+        assert (await refused(client, "skills/get", uri=uri)).code == INVALID_PARAMS
 
 
 async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Client) -> None:
@@ -124,13 +112,7 @@ async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Cli
     (skill,) = (await ask(client, "skills/list"))["skills"]
     uris = [file["uri"] for file in skill["resources"]]
 
-    assert uris == [
-        MAIN,
-        "skill://rows/data.bin",
-        "skill://rows/logo.png",
-        "skill://rows/odd%20name%20%C3%BC.txt",
-        "skill://rows/run.sh",
-    ]
+    assert [uri.rpartition("/")[2] for uri in uris[1:4]] == ["data.bin", "logo.png", "odd%20name%20%C3%BC.txt"]
     for path, uri in zip(sorted(files), uris[1:4], strict=True):
         assert await content(client, uri) == files[path]
     (png,) = (await client.read_resource("skill://rows/logo.png")).contents
@@ -154,22 +136,11 @@ async def test_symbolic_links_are_not_followed_or_served(project: Path, client: 
         assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        b"No frontmatter.\n",
-        b"---\nname: other\ndescription: Rows.\n---\n",
-        b'---\nname: rows\ndescription: "\\ud800"\n---\n',
-    ],
-)
-async def test_what_hosts_would_not_take_for_a_skill_is_served_as_files(
-    project: Path, client: Client, document: bytes
-) -> None:
+@pytest.mark.parametrize("document", [b"No frontmatter.\n", b'---\nname: rows\ndescription: "\\ud800"\n---\n'])
+async def test_what_hosts_take_for_no_skill_is_served_as_files(project: Path, client: Client, document: bytes) -> None:
     accept(project, File("SKILL.md", document))
-
     assert (await ask(client, "skills/list"))["skills"] == []
     assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS
-    assert MAIN in [str(resource.uri) for resource in (await client.list_resources()).resources]
     assert await content(client, MAIN) == document
 
 
@@ -177,9 +148,7 @@ async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
     names = [f"skill-{number:02}" for number in range(23)]
     for name in names:
         (project / "skills" / name).mkdir()
-        (project / "skills" / name / "SKILL.md").write_text(
-            f"---\nname: {name}\ndescription: D.\n---\n", encoding="utf-8"
-        )
+        (project / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: D.\n---\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "More")
     for name in names:
@@ -212,6 +181,66 @@ async def test_what_people_committed_on_top_of_a_version_is_not_served(project: 
     git(project, "update-ref", "refs/heads/skillopt/rows", stray)
 
     assert await content(client, MAIN) == TEXT.encode()
-    assert (
-        await refused(client, "resources/read", uri=f"skill://_versions/{stray}/rows/SKILL.md")
-    ).code == INVALID_PARAMS
+    uri = f"skill://_versions/{stray}/rows/SKILL.md"
+    assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
+
+
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
+
+
+async def test_the_draft_is_listed_and_read_with_a_warning_and_compared_with_what_it_is_based_on(folder: Path) -> None:
+    run_events(folder, accepted(EMAIL), graded(EMAIL, DATES))
+    async with Client(make_server(folder)) as client:
+        listed = await say(client, "list_skills", name="rows")
+        shown = await say(client, "read_skill", name="rows", version="draft")
+        changed = await say(client, "read_skill", name="rows", version="draft", since="start")
+    assert ("+0.18 (-0.06 to +0.36), 91%" in listed, "`skillopt take rows`" in listed) == (True, True)
+    assert not any("take" in tool.name for tool in TOOLS)
+    assert ("accepted and not served" in shown, DATES in shown, "skill://" in shown) == (True, True, False)
+    assert (f"+- {DATES}" in changed, f"+- {EMAIL}" in changed) == (True, False)
+
+
+async def test_beside_a_draft_the_committed_text_is_served_and_nothing_goes_back_to_the_draft(folder: Path) -> None:
+    run_events(folder, graded(EMAIL))
+    async with Client(make_server(folder)) as client:
+        listed = (await client.list_resources()).resources
+        served = {(resource.meta or {})["io.github.skillopt/version"] for resource in listed}
+        assert served == {git(folder, "rev-parse", "main")}
+        assert "Not trained" in await say(client, "read_skill", name="rows")
+        assert "accepted version" in await failed(client, "rollback_skill", name="rows", version="draft")
+
+
+async def test_many_skills_come_in_pages_that_name_each_once(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    for number in range(230):
+        made = folder / "skills" / f"skill-{number:04}"
+        made.mkdir()
+        (made / "SKILL.md").write_text(f"---\nname: {made.name}\ndescription: D.\n---\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Many")
+    async with Client(make_server(folder)) as client:
+        pages = [await say(client, "list_skills", page=number) for number in (1, 2, 3)]
+        rows = [line.split()[1] for page in pages for line in page.splitlines() if line.startswith("| skill-")]
+        assert rows == [f"skill-{number:04}" for number in range(230)]
+        assert all(len(page.encode()) < 40_000 for page in pages)
+        assert "from 1 to 3, found 4" in await failed(client, "list_skills", page=4)
+
+
+async def test_what_is_served_untrained_is_the_default_branch_and_not_what_is_checked_out(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    git(folder, "update-ref", "refs/remotes/origin/main", "main")
+    git(folder, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    git(folder, "checkout", "--quiet", "-b", "feature")
+    (folder / FOLDER / "SKILL.md").write_text("Feature.\n")
+    git(folder, "commit", "--quiet", "--all", "-m", "Feature")
+    async with Client(make_server(folder)) as client:
+        assert "Feature." not in await say(client, "read_skill", name="rows")
+        git(folder, "symbolic-ref", "-d", "refs/remotes/origin/HEAD")
+        assert "text of branch main" in await say(client, "read_skill", name="rows")
+        git(folder, "branch", "--move", "main", "trunk")
+        assert "text of branch origin/main" in await say(client, "read_skill", name="rows")
+        git(folder, "update-ref", "-d", "refs/remotes/origin/main")
+        assert "Feature." in await say(client, "read_skill", name="rows")
+        git(folder, "branch", "--move", "trunk", "main")
+        git(folder, "branch", "--move", "skillopt-draft/rows")
+        assert "Feature." not in await say(client, "read_skill", name="rows")

@@ -23,9 +23,7 @@ def test_names_and_versions_of_this_checkout_agree() -> None:
         ("README.md", "mcp-name: io.github.skillopt", "mcp-name: io.github.else", "the server's name in README.md"),
     ],
 )
-def test_what_does_not_agree_is_named_with_both_values(
-    tmp_path: Path, file: str, old: str, new: str, problem: str
-) -> None:
+def test_what_disagrees_is_named_with_both_values(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
     for name in ("pyproject.toml", "server.json", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     changed = (tmp_path / file).read_text(encoding="utf-8").replace(old, new)

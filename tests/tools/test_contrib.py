@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,49 +13,50 @@ import pytest
 from skillopt.contrib import CONTRIB
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"history": "history.md", "triggers": "triggers.md", "tune": "tuning.md"}
-TOUCHED = (
-    *("tests/unit/suites/test_native.py", "tests/unit/suites/test_evals_json.py", "tests/unit/suites/test_planning.py"),
-    *("tests/unit/nightly", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py"),
-    *("tests/cli/test_commands.py", "tests/cli/test_init.py", "tests/cli/test_decline.py", "tests/cli/test_history.py"),
-)
-"""Tests of what asks the table: formats, ports and commands."""
+QUICK = ("-q", "-p", "no:cacheprovider", "-m", "not (slow or process or docs or agents or browser or llm)")
+CORE = ("tests/unit", "tests/cli", "tests/mcp_server")
+SLICE = ("tests/unit/suites/test_native.py", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py")
+"""Tests of what asks the table, a few seconds long."""
 
-IMPORT_ALL = """
-import pkgutil, importlib, skillopt, skillopt_mcp
+RUN = """
+import importlib, pkgutil, sys, pytest, skillopt, skillopt_mcp
+ended = pytest.main(sys.argv[1:])
 for package in (skillopt, skillopt_mcp):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not module.name.endswith("__main__") and not module.name.startswith("skillopt.contrib."):
+        if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+sys.exit(ended)
 """
 
 
-def copy_without(name: str, folder: Path) -> Path:
-    """Copy the checkout without a package: its folder, tests, page and row."""
-    left_out = shutil.ignore_patterns("__pycache__", ".*", "build", "dist")
+def copy_without(names: Collection[str], folder: Path) -> Path:
+    """Copy the checkout without packages: their folders, tests, pages and rows."""
+    left_out = shutil.ignore_patterns(".*", "build", "dist")  # bytecode comes along, else all is compiled anew
     copy = Path(shutil.copytree(ROOT, folder / "copy", ignore=left_out))
-    shutil.copytree(ROOT / ".github", copy / ".github")
-    for place in (copy / "skillopt" / "contrib" / name, copy / "tests" / "contrib" / name):
-        shutil.rmtree(place, ignore_errors=True)
-    if name in PAGES:
-        (copy / "docs" / PAGES[name]).unlink()
+    for name in names:
+        shutil.rmtree(copy / "skillopt" / "contrib" / name)
+        shutil.rmtree(copy / "tests" / "contrib" / name)
+        (copy / "docs" / f"{name}.md").unlink()
     table = copy / "skillopt" / "contrib" / "__init__.py"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    (row,) = (
-        (key.lineno, value.end_lineno)
+    rows = [
+        range(key.lineno - 1, value.end_lineno or 0)
         for node in ast.walk(ast.parse("".join(lines)))
         if isinstance(node, ast.Dict)
         for key, value in zip(node.keys, node.values, strict=True)
-        if isinstance(key, ast.Constant) and key.value == name and isinstance(value, ast.Call)
-    )
-    table.write_text("".join(lines[: row[0] - 1] + lines[row[1] or 0 :]), encoding="utf-8")
+        if isinstance(key, ast.Constant) and key.value in names and isinstance(value, ast.Call)
+    ]
+    assert len(rows) == len(names)
+    kept = [line for at, line in enumerate(lines) if not any(at in row for row in rows)]
+    table.write_text("".join(kept), encoding="utf-8")
     return copy
 
 
 def run(copy: Path, *arguments: str) -> None:
+    """Run tests in a copy, and import all that is left there."""
     path = os.pathsep.join((str(copy), str(copy / "mcp_server")))
     ended = subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-c", RUN, *QUICK, *arguments],
         cwd=copy,
         env={**{key: value for key, value in os.environ.items() if "COVERAGE" not in key}, "PYTHONPATH": path},
         check=False,
@@ -66,16 +68,27 @@ def run(copy: Path, *arguments: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", sorted(CONTRIB))
-def test_without_a_package_of_contrib_all_of_the_core_imports_and_its_quick_tests_pass(
-    name: str, tmp_path: Path
-) -> None:
-    copy = copy_without(name, tmp_path)
-
-    run(copy, "-c", IMPORT_ALL)
-    quick = "not (slow or process or docs or agents or browser or llm)"
-    run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", quick, *TOUCHED)
+def test_without_one_package_all_the_rest_imports_and_what_asks_the_table_passes(name: str, tmp_path: Path) -> None:
+    run(copy_without([name], tmp_path), *SLICE)
 
 
-def test_each_package_has_its_tests_in_a_folder_of_its_name() -> None:
-    for name in CONTRIB:
-        assert list((ROOT / "tests" / "contrib" / name).glob("test_*.py")), name
+@pytest.mark.process
+def test_without_any_package_all_quick_tests_are_found_and_those_that_ask_pass(tmp_path: Path) -> None:
+    copy = copy_without(CONTRIB, tmp_path)
+    run(copy, "-k", "suites or nightly or execution or sandbox or test_project", *CORE)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the packages of contrib that a file imports."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{each.name}" for each in node.names)]
+        yield from (name.split(".")[2] for name in names if name.startswith("skillopt.contrib."))
+
+
+@pytest.mark.parametrize("folder", [*CORE, "tests/contracts", "tests/fakes", *(f"tests/contrib/{x}" for x in CONTRIB)])
+def test_tests_import_no_package_of_contrib_but_their_own(folder: str) -> None:
+    files = list((ROOT / folder).rglob("*.py"))
+    assert files
+    assert {name for path in files for name in imported(path)} - {Path(folder).name} == set()

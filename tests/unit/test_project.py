@@ -1,6 +1,5 @@
 """Finding a project, its configuration and the skill a command is about."""
 
-import json
 import os
 from pathlib import Path
 
@@ -8,10 +7,6 @@ import pytest
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.project import Project, Selection
-
-
-def test_the_root_is_found_from_any_folder_of_the_repository(folder: Path) -> None:
-    assert Project.find(folder / "skills" / "rows").root == folder
 
 
 def test_outside_a_repository_the_folder_with_the_configuration_is_the_root(tmp_path: Path) -> None:
@@ -31,9 +26,7 @@ def test_a_skill_is_named_by_configuration_or_folder_or_is_the_only_one(folder: 
     assert target.suite_path == folder / "suites" / "rows.jsonl"
 
 
-def test_a_table_of_a_skill_wins_over_the_top_level_and_loses_to_the_environment(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_a_skill_wins_but_over_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "skillopt.toml").write_text('workers = 1\nseed = 1\n[skills.rows]\npath = "skills/rows"\nworkers = 2\n')
     selection = Selection("rows", folder=folder)
     assert selection.project().target(selection).settings.workers == 2
@@ -58,14 +51,6 @@ def test_a_mistake_in_the_file_names_the_file(folder: Path, text: str, problem: 
         selection.project().target(selection)
 
 
-def test_a_skill_without_a_suite_says_how_to_name_one(folder: Path) -> None:
-    (folder / "skillopt.toml").unlink()
-    (folder / "suites" / "rows.jsonl").unlink()
-    selection = Selection("skills/rows", folder=folder)
-    with pytest.raises(UsageError, match="pass --suite PATH"):
-        selection.project().target(selection).suite()
-
-
 def test_files_that_git_ignores_are_not_part_of_a_skill(folder: Path) -> None:
     (folder / ".gitignore").write_text(".env\n")
     (folder / "skills" / "rows" / ".env").write_text("TOKEN=secret\n")
@@ -73,24 +58,6 @@ def test_files_that_git_ignores_are_not_part_of_a_skill(folder: Path) -> None:
     selection = Selection("rows", folder=folder)
     files = selection.project().target(selection).skill().files
     assert [file.path for file in files] == ["names é.txt"]
-
-
-def test_the_evals_of_a_skill_are_its_suite_where_no_other_is_named(folder: Path) -> None:
-    evals = folder / "skills" / "rows" / "evals" / "evals.json"
-    evals.parent.mkdir()
-    listed = [{"id": at, "prompt": f"do {at}", "expected_output": "done"} for at in range(3)]
-    evals.write_text(json.dumps({"evals": listed}))
-    selection = Selection("rows", folder=folder)
-    assert selection.project().target(selection).suite_path == folder / "suites" / "rows.jsonl"
-    (folder / "skillopt.toml").unlink()
-    (folder / "suites" / "rows.jsonl").unlink()
-    selection = Selection("skills/rows", folder=folder)
-    target = selection.project().target(selection)
-    assert target.suite_path == evals
-    assert [task.id for _, task in target.suite().splits] == ["eval-0", "eval-1", "eval-2"]
-    evals.unlink()
-    with pytest.raises(UsageError, match="suite; pass --suite PATH"):
-        selection.project().target(selection).suite()
 
 
 def add_skills(folder: Path, *paths: str) -> None:
@@ -140,25 +107,6 @@ def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its
         assert (target.name, target.skill().name) == ("b-x", "b-x")
 
 
-@pytest.mark.parametrize(
-    ("skills", "message"),
-    [
-        ((), "no skill here: a skill is a folder with a file SKILL.md"),
-        (
-            tuple(f"skills/s{number}" for number in range(12)),
-            "skills here: s0, s1, s10, .* and 4 more; `skillopt init`",
-        ),
-    ],
-)
-def test_without_a_table_and_a_name_it_says_what_is_here_and_what_to_run(
-    tmp_path: Path, skills: tuple[str, ...], message: str
-) -> None:
-    add_skills(tmp_path, *skills)
-
-    with pytest.raises(UsageError, match=message):
-        Project.find(tmp_path).target(Selection(folder=tmp_path))
-
-
 @pytest.mark.parametrize("key", ["path", "suite"])
 @pytest.mark.parametrize("place", ["../x", "skills/../../x", "/etc"])
 def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path, key: str, place: str) -> None:
@@ -166,3 +114,10 @@ def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path,
 
     with pytest.raises(SettingsError, match=f"{key}: expected a path"):
         Project.read(tmp_path)
+
+
+def test_settings_with_line_ends_of_windows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "skillopt.toml").write_bytes(b'harness = "demo"\r\n\r\n[skills.rows]\r\npath = "skills/rows"\r\n')
+    project = Project.read(tmp_path)
+    assert project.values == {"harness": "demo"}
+    assert set(project.entries) == {"rows"}

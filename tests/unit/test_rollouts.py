@@ -1,8 +1,16 @@
-"""What a rollout holds."""
+"""What a rollout holds, and that the doubles keep the promises of their ports."""
 
+import json
 from functools import reduce
+from pathlib import Path
 
+import pytest
+
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
+from skillopt.testing import ScriptedHarness, ScriptedModel
+from tests.contracts.harness_contract import HarnessContract
+from tests.contracts.model_contract import ModelContract
 
 
 def told(workspace: str, home: str) -> Trajectory:
@@ -26,3 +34,21 @@ def test_a_call_of_unknown_price_leaves_what_a_sum_is_at_least() -> None:
     total = Usage.total([Usage(1, usd=3.0), Usage(1, usd=None), Usage(1, usd=0.41), Usage(1, usd=None)])
     assert (total.usd, total.price) == (None, "at least $3.4100")
     assert Usage(1, usd=None).price == "price unknown"
+
+
+class TestScriptedModel(ModelContract):
+    @pytest.fixture
+    def model(self) -> Model:
+        return ScriptedModel(lambda _: json.dumps({"edits": [], "guidance": ""}))
+
+
+class TestScriptedHarness(HarnessContract):
+    @pytest.fixture
+    def harness(self) -> Harness:
+        def copy(request: RolloutRequest, workspace: str) -> Trajectory:
+            folder = Path(workspace)
+            (folder / "output.csv").write_bytes((folder / "input.csv").read_bytes())
+            messages = (Message("user", request.task.prompt),)
+            return Trajectory(messages, "done", ("output.csv",), usage=Usage(calls=1))
+
+        return ScriptedHarness(copy)

@@ -45,9 +45,7 @@ def tagged(names: range, *tags: str) -> list[Task]:
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.randoms(use_true_random=False))
-def test_parts_have_exactly_their_sizes_and_do_not_depend_on_the_order_of_tasks(
-    sizes: list[int], random: Random
-) -> None:
+def test_parts_have_their_sizes_whatever_the_order_of_tasks(sizes: list[int], random: Random) -> None:
     tasks = tagged(range(sum(sizes)), "a")
     parts = divide(tasks, sizes)
     assert [len(part) for part in parts] == sizes
@@ -62,18 +60,6 @@ def test_every_part_has_its_share_of_each_tag_and_of_tasks_that_passed() -> None
     for part in divide(tasks, (12, 12), passed):
         assert 5 <= sum("dates" in member.tags for member in part) <= 7
         assert 3 <= sum(passed[member.id] for member in part) <= 5
-
-
-def test_a_new_task_moves_about_one_other() -> None:
-    moved = []
-    for size in range(6, 40):
-        tasks = [member for tag in "abc" for member in tagged(range(size // 3), tag)]
-        before = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2))
-        more = [*tasks, task(f"new {size}", tags=("all", "b"))]
-        after = divide(more, (len(more) // 2, len(more) - len(more) // 2))
-        moved.append(sum(len(set(old) - set(new)) for old, new in zip(before, after, strict=True)))
-    assert max(moved) <= 3
-    assert sum(moved) / len(moved) <= 1.2
 
 
 def test_folds_are_all_tasks_of_val_and_each_is_once_the_train_split() -> None:

@@ -104,6 +104,7 @@ class TaskEntry(_Entry):
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
+    family: Annotated[str, Field(pattern=r"^\S*$")] = ""
     environment: Annotated[Environment | None, BeforeValidator(_environment)] = None
 
 
@@ -240,6 +241,7 @@ class _Reader:
             tags=defaults.tags if entry.tags is None else entry.tags,
             timeout=defaults.timeout if entry.timeout is None else entry.timeout,
             environment=entry.environment,
+            family=entry.family,
             tree=self._tree(written, entry.repository, "repository"),
         )
 
@@ -294,7 +296,7 @@ def _validate(model: type[Entry], source: Source) -> Entry:
     """Turn a value into an entry, or its first mistake into an error with its line."""
     if source.value is None:
         raise error_at(
-            source.path, 1, "expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"
+            source.path, 1, "expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"
         )
     try:
         return model.model_validate(source.value)

@@ -1,4 +1,4 @@
-"""Formats of other tools: promptfoo, claude plugin eval, Harbor; on fixtures of our own."""
+"""Formats of other tools: promptfoo and claude plugin eval; on fixtures of our own."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,16 @@ import pytest
 from skillopt.rollouts import Message, Score, ToolCall, Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import read_tasks
+from skillopt.suites.formats import find_tasks
 from skillopt.suites.reading import Reading
 from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
+from tests.contracts.format_contract import FormatContract
 from tools.formats_table import fixture_of
+
+
+@pytest.mark.parametrize("shape", ["promptfoo", "plugin-eval"])
+class TestForeignFormats(FormatContract): ...
 
 
 def tasks_of(reading: Reading) -> dict[str, Task]:
@@ -69,9 +75,7 @@ def test_promptfoo_fills_prompts_gives_the_skill_no_text_of_itself_and_scores_as
         ({"type": "regex", "value": "(?<n>\\d)px"}, "3px", "px"),
     ],
 )
-def test_an_assertion_of_promptfoo_tells_right_from_wrong(
-    tmp_path: Path, assertion: dict[str, object], right: str, wrong: str
-) -> None:
+def test_an_assertion_is_scored_as_there(tmp_path: Path, assertion: dict[str, object], right: str, wrong: str) -> None:
     ((_, task),) = asserted(tmp_path, assertion).tasks
 
     assert passes(task, right)
@@ -88,7 +92,7 @@ def test_an_assertion_of_promptfoo_tells_right_from_wrong(
         ({"type": "llm-rubric", "value": "file:///etc/hostname"}, "leads out of it"),
     ],
 )
-def test_an_assertion_that_cannot_be_run_leaves_out_its_test_and_no_other(
+def test_an_assertion_that_cannot_run_leaves_out_its_test(
     tmp_path: Path, assertion: dict[str, object], reason: str
 ) -> None:
     other = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "b"}]}
@@ -98,18 +102,6 @@ def test_an_assertion_that_cannot_be_run_leaves_out_its_test_and_no_other(
 
     assert [task.prompt for _, task in reading.tasks] == ["Why?"]
     assert [reason in each.reason for each in reading.skipped] == [True]
-
-
-def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path: Path) -> None:
-    (tmp_path / "chat.json").write_text(
-        '[{"role": "system", "content": {{ rules | dump }}}, {"role": "user", "content": "{{question}}"}]',
-        encoding="utf-8",
-    )
-    test = {"vars": {"question": "Why?", "rules": 'Be "short".'}, "assert": [{"type": "contains", "value": "a"}]}
-
-    reading = promptfoo(tmp_path, test, prompts=["Say: {{question}}", "file://chat.json"])
-
-    assert [task.prompt for _, task in reading.tasks] == ["Say: Why?", 'Be "short".\n\nWhy?']
 
 
 @pytest.mark.parametrize(
@@ -123,23 +115,13 @@ def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path:
         ({"defaultTest": {"options": {"transform": "x"}}}, "without a transform"),
     ],
 )
-def test_prompts_that_need_more_than_places_are_left_out(
-    tmp_path: Path, config: dict[str, object], reason: str
-) -> None:
+def test_prompts_that_need_more_than_places_stay_out(tmp_path: Path, config: dict[str, object], reason: str) -> None:
     test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
 
     reading = promptfoo(tmp_path, test, **config)
 
     assert reading.tasks == ()
     assert any(reason in each.reason for each in reading.skipped)
-
-
-def test_tests_of_promptfoo_are_read_from_a_table_and_no_other_file(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("question,__expected,__description\nWhy?,contains: a,first\nHow?,b,\n")
-    (tmp_path / "t.txt").touch()
-    reading = promptfoo(tmp_path, "file://t.csv", "file://t.txt", scenarios=[])
-    assert [task.prompt for _, task in reading.tasks] == ["Why?", "How?"]
-    assert [each.name for each in reading.skipped] == ["file://t.txt", "scenarios"]
 
 
 def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() -> None:
@@ -169,9 +151,7 @@ def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() 
         ({"type": "baseline", "criteria": "a"}, "expected a baseline_file"),
     ],
 )
-def test_a_grader_that_cannot_be_run_leaves_out_its_case(
-    tmp_path: Path, grader: dict[str, object], reason: str
-) -> None:
+def test_a_grader_that_cannot_run_leaves_out_its_case(tmp_path: Path, grader: dict[str, object], reason: str) -> None:
     (tmp_path / "a").mkdir()
     case = {"execution": {"prompt": "Do it."}, "graders": [{"name": "g", **grader}]}
     (tmp_path / "a" / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
@@ -212,30 +192,6 @@ def test_a_case_with_a_key_that_changes_the_task_and_is_not_heeded_is_left_out_w
     assert reading.tasks == ()
     assert key in skipped.reason
     assert (skipped.path.name, skipped.line > 1) == ("case.yaml", True)
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"evals/mocks/github/search.md": "[]"},
-        {"evals/ben/mocks/github/search.md": "[]"},
-        {"evals/ben/prompt.md": "---\nmax_turns: 3\nenv: {A: '1'}\n---\nGreet Ben.\n"},
-        {"evals/ben/graders/a.md": "---\ntype: regex\nonly_on: linux\n---\nBen\n"},
-    ],
-)
-def test_what_changes_a_case_is_found_beside_its_file_too(tmp_path: Path, files: Mapping[str, str]) -> None:
-    reading = plugin_case(tmp_path, files)
-
-    assert (reading.tasks, len(reading.skipped)) == ((), 1)
-
-
-def test_a_case_that_says_only_what_agents_have_here_anyway_is_read(tmp_path: Path) -> None:
-    execution = {"max_turns": 5, "model": "haiku", "allowed_tools": ["Read", "Grep", "Bash(git *)"], "env": {}}
-    prompt = {"evals/ben/prompt.md": "---\nallowed_tools: [Read, Glob]\nruns: 5\n---\nGreet Ada.\n"}
-
-    reading = plugin_case(tmp_path, prompt, execution={**execution, "disallowed_tools": ["WebFetch"]}, runs=3)
-
-    assert ([task.prompt for _, task in reading.tasks], reading.skipped) == (["Greet Ada."], ())
 
 
 def test_a_grader_of_the_trace_looks_at_texts_and_tool_calls(tmp_path: Path) -> None:
@@ -290,46 +246,44 @@ def test_assertions_of_promptfoo_about_loading_are_triggers_and_those_about_tool
     assert ["trajectory:step-count" in each.name for each in reading.skipped] == [True, True]
 
 
-def test_a_test_of_promptfoo_that_is_only_about_loading_is_a_trigger_and_no_task(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").touch()
-    own, other = ({"type": "not-skill-used", "value": name} for name in (tmp_path.name, "other"))
-
-    reading = promptfoo(
-        tmp_path,
-        {"vars": {"question": "Add 2 and 2."}, "assert": [own]},
-        {"vars": {"question": "Why?"}, "assert": [other]},
-    )
-
-    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("Add 2 and 2.", False)]
-    assert (reading.tasks, reading.skipped) == ((), ())
+CASE = {
+    "schema_version": "1.1",
+    "execution": {"prompt": "Greet Ben."},
+    "graders": [{"type": "regex", "pattern": "Ben"}],
+}
 
 
-@pytest.mark.parametrize(
-    "test", [{"assertScoringFunction": "file://score.js"}, {"options": {"transformVars": "x"}}, {"from_next_year": 1}]
-)
-def test_a_test_of_promptfoo_with_a_key_that_changes_it_is_left_out(tmp_path: Path, test: dict[str, object]) -> None:
-    reading = promptfoo(tmp_path, {"vars": {"question": "a"}, "assert": [{"type": "equals", "value": "a"}], **test})
-
-    assert (reading.tasks, len(reading.skipped)) == ((), 1)
-
-
-def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
-    reading = read_tasks(fixture_of("harbor"))
-
-    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
-
-    assert reading.tasks == ()
-    assert (found.name, found.line) == ("report", 1)
-    assert "test.sh" in found.reason
-    assert f"`skillopt import {found.path}`" in found.reason
-    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
+def plugin(folder: Path, *skills: str, evals: str = "evals", **cases: str) -> list[Path]:
+    """Make a plugin with its own evals; a case is for the skill that its grader wants to be loaded."""
+    loaded = [{"type": "tool_used", "tool": "Skill", "input_match": '"pl:{}"'}]
+    files = {f"skills/{name}/SKILL.md": f"---\nname: {name}\n---\n" for name in skills}
+    for case, skill in cases.items():
+        graders = json.dumps({**CASE, "graders": [*CASE["graders"], *loaded]}).replace("{}", skill)
+        files[f"{evals}/{case.replace('__', '/')}/case.yaml"] = graders if skill else json.dumps(CASE)
+    manifest = {"name": "pl", "experimental": {"evals": evals}} if evals != "evals" else {"name": "pl"}
+    files[".claude-plugin/plugin.json"] = json.dumps(manifest)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / "skills" / name for name in skills]
 
 
-def test_a_task_of_harbor_is_read_beside_one_that_needs_a_container() -> None:
-    reading = read_tasks(fixture_of("harbor"), commands=True)
+def test_evals_of_a_plugin_with_several_skills_are_of_the_skill_that_they_name(tmp_path: Path) -> None:
+    by_folder = plugin(tmp_path / "a", "greet", "greet-all", greet__hello="", other="greet-all")
+    by_grader = plugin(tmp_path / "b", "greet", "greet-all", hello="greet-all", two="greet-all")
+    unnamed = plugin(tmp_path / "c", "greet", "greet-all", hello="", two="")
+    assert [find_tasks(skill) for skill in by_folder] == [tmp_path / "a/evals/greet", None]
+    assert [find_tasks(skill) for skill in by_grader] == [None, tmp_path / "b/evals"]
+    assert [find_tasks(skill) for skill in unnamed] == [None, None]
 
-    ((_, task),) = reading.tasks
-    assert "`/app/orders.csv` to `/app/report.txt`." in task.prompt
-    assert (task.id, task.files, task.timeout) == ("report", (File("app/orders.csv", b"id\n3\n"),), 120.0)
-    assert [each.name for each in reading.skipped] == ["database"]
-    assert "container: environment/Dockerfile:1: 'FROM postgres:17'" in reading.skipped[0].reason
+
+def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:
+    place = tmp_path / "evals" / "late"
+    for name in ("orders.csv", "good.md", "prompt.md", "graders/extra.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("text", encoding="utf-8")
+    grader = {"type": "baseline", "criteria": "It is complete.", "baseline_file": "good.md"}
+    case = {"execution": {"prompt": "Do it."}, "context": {"add_dirs": ["."]}, "graders": [grader]}
+    (place / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+    ((_, task),) = read_tasks(tmp_path / "evals").tasks
+    assert [file.path for file in task.files] == ["orders.csv"]

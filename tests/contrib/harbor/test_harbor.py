@@ -1,5 +1,6 @@
 """Tasks of Harbor: what is read of their images, where they run, and that their own solution is the measure."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from skillopt.agent_table import AgentTable
 from skillopt.contrib.harbor import containers, system_packages
 from skillopt.contrib.harbor.image_root import ImageRoot, prepared
 from skillopt.contrib.harbor.oracle import check_oracles, run_oracle
-from skillopt.contrib.harbor.oracle_record import OracleResult, oracle_key, record_oracle, with_oracles
+from skillopt.contrib.harbor.oracle_record import OracleResult
 from skillopt.errors import InfrastructureError
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
@@ -19,13 +20,14 @@ from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites import load_suite, plan_suite, read_tasks
-from skillopt.suites.reading import Reading
+from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.writing import write_suite
 from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
+from tests.fakes.projects import make_project, skillopt
+from tools.formats_table import fixture_of
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
@@ -118,6 +120,23 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
     assert replace(copied, environment=replace(copied.environment, setup=())).digest != copied.digest
 
 
+def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
+    reading = read_tasks(fixture_of("harbor"))
+    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
+    assert reading.tasks == ()
+    assert (found.name, found.line) == ("report", 1)
+    assert "test.sh" in found.reason
+    assert f"`skillopt import {found.path}`" in found.reason
+    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
+
+
+def test_commands_of_a_suite_are_imported_by_a_persons_word_and_counted(tmp_path: Path) -> None:
+    shutil.copytree(fixture_of("harbor"), tmp_path / "orders")
+    shown = skillopt(tmp_path, "import", "orders").stdout.splitlines()
+    assert "1 task brings commands" in shown[1]
+    assert [task.id for _, task in load_suite(tmp_path / "suites" / "orders").splits] == ["report"]
+
+
 @pytest.mark.parametrize(
     ("line", "packages"),
     [
@@ -132,9 +151,7 @@ def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> 
         ("COPY deep /root/.claude/skills", []),
     ],
 )
-def test_packages_of_an_image_are_those_of_a_virtual_environment(
-    tmp_path: Path, line: str, packages: list[str]
-) -> None:
+def test_packages_of_an_image_are_those_of_an_environment(tmp_path: Path, line: str, packages: list[str]) -> None:
     files = {
         "environment/Dockerfile": f"FROM python:3.11-slim\n{line}\n",
         "environment/needs.txt": "numpy<2\n# a\nscipy\n",
@@ -157,51 +174,38 @@ def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("FROM postgres:17\n", "container: environment/Dockerfile:1: 'FROM postgres:17'"),
+        ("FROM debian:12\n\nRUN wget -q https://a.example/x\n", "Dockerfile:3: 'RUN wget"),
+        ("FROM debian:12\nRUN pip install git+https://a.example/x\n", "Dockerfile:2: 'RUN pip"),
+        ("FROM debian:12\nRUN pip install torch --index-url https://a.example\n", ":2: 'RUN pip"),
+        ("FROM debian:12 AS a\nFROM debian:12\nCOPY --from=a /x /y\n", ":3: 'COPY --from"),
+        ("FROM debian:12\nCOPY orders.csv /etc/orders\n", "it writes to /etc"),
+        ("FROM debian:12\nCOPY ../tests/test.sh ./\n", "leads out of environment/"),
+        ("FROM debian:12\nCOPY lost.csv ./\n", ":2: 'COPY lost.csv ./': expected"),
+        ("FROM debian:12\nCOPY deep /app/.git/\n", ":2: 'COPY deep /app/.git/': expected"),
+        ("FROM debian:12\nFETCH x\n", ":2: 'FETCH x': it"),
+    ],
+)
+def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(tmp_path: Path, lines: str, expected: str) -> None:
+    assert expected in reason(tmp_path, {"environment/Dockerfile": lines})
+
+
+@pytest.mark.parametrize(
     ("file", "text", "expected"),
     [
-        (
-            "environment/Dockerfile",
-            "FROM postgres:17\n",
-            "needs a container: environment/Dockerfile:1: 'FROM postgres:17'",
-        ),
-        ("environment/Dockerfile", "FROM debian:12\n\nRUN wget -q https://a.example/x\n", "Dockerfile:3: 'RUN wget"),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nRUN pip install git+https://a.example/x\n",
-            "Dockerfile:2: 'RUN pip",
-        ),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nRUN pip install torch --index-url https://a.example\n",
-            ":2: 'RUN pip",
-        ),
-        ("environment/Dockerfile", "FROM debian:12 AS a\nFROM debian:12\nCOPY --from=a /x /y\n", ":3: 'COPY --from"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY orders.csv /etc/orders\n", "it writes to /etc"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY ../tests/test.sh ./\n", "it leads out of environment/"),
-        ("environment/Dockerfile", "FROM debian:12\nCOPY lost.csv ./\n", ":2: 'COPY lost.csv ./': expected a file"),
-        (
-            "environment/Dockerfile",
-            "FROM debian:12\nCOPY deep /app/.git/\n",
-            ":2: 'COPY deep /app/.git/': expected input",
-        ),
-        ("environment/Dockerfile", "FROM debian:12\nFETCH x\n", ":2: 'FETCH x': it is no instruction"),
-        (
-            "environment/compose.yaml",
-            "services:\n  a:\n    image: x\n  b:\n    image: y\n",
-            "compose.yaml:1: it starts sev",
-        ),
+        ("environment/compose.yaml", "services:\n  a:\n    image: x\n  b:\n    image: y\n", "compose.yaml:1: it"),
         ("task.toml", "[", "expected TOML"),
         ("task.toml", '[[steps]]\nname = "a"\n', "steps"),
         ("task.toml", '[environment]\nskills_dir = "a"\nenv = {}\nmcp_servers = [{name = "a"}]\n', "mcp_servers"),
     ],
 )
-def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(
-    tmp_path: Path, file: str, text: str, expected: str
-) -> None:
+def test_what_a_task_asks_for_that_is_not_here_is_named(tmp_path: Path, file: str, text: str, expected: str) -> None:
     assert expected in reason(tmp_path, {file: text})
 
 
-def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
+def test_missing_packages_of_the_system_are_named_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system_packages, "_installed", lambda: frozenset({"git"}))
@@ -241,28 +245,6 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     assert results[1].words == "doing nothing passes"
     assert check_oracles([bad, lax], tmp_path, told.append) == results
     assert len(told) == 2
-
-
-def test_a_suite_is_read_without_tasks_whose_oracle_failed_and_says_which_were_never_checked(tmp_path: Path) -> None:
-    tasks = [replace(one_task(tmp_path), id=name, prompt=name) for name in ("good", "bad", "lax", "new", "broken")]
-    reading = Reading("harbor", "ids", tmp_path, tuple((None, task) for task in tasks))
-    results = (
-        OracleResult("", solution_passes=True, nothing_fails=True),
-        OracleResult("", problem="4 is not 3"),
-        OracleResult("", solution_passes=True),
-    )
-    for task, result in zip(tasks, results, strict=False):
-        record_oracle(tmp_path, oracle_key(task, "auto"), result)
-    record_oracle(tmp_path, oracle_key(tasks[-1], "auto"), OracleResult("", problem="no network", broken=True))
-
-    suite = plan_suite(found := with_oracles(reading, tmp_path, "auto"))
-
-    assert [task.id for _, task in suite.splits] == ["good", "new", "broken"]
-    assert [str(one).partition(": ")[2] for one in found.skipped] == [
-        "bad: its solution does not pass: 4 is not 3; correct it, or leave it out",
-        "lax: doing nothing passes; correct it, or leave it out",
-    ]
-    assert "2 skipped: `skillopt suite show`; 2" in suite.left_out
 
 
 @pytest.mark.process  # the quick tests run without bubblewrap
@@ -402,38 +384,41 @@ def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(e
     assert log[-1].startswith("rm --force ")
 
 
-@pytest.mark.parametrize(
-    ("mark", "expected"),
-    [
-        ("no-such-image", "could not build the image: manifest unknown"),
-        ("tests-hang", "did not end within 1 s"),
-    ],
-)
-def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Path, mark: str, expected: str) -> None:
-    toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
-    (engine / mark).touch()
-
-    result = run_oracle(one_task(engine, {**POSTGRES, "task.toml": toml}))
-
-    assert not result.counts
-    assert expected in result.problem
-
-
-def test_an_engine_without_rights_is_named_with_what_it_says(engine: Path) -> None:
-    (engine / "engine-is-down").touch()
-
-    said = reason(engine, POSTGRES)
-
-    assert "container: environment/Dockerfile:1: 'FROM postgres:17'" in said
-    assert "permission denied at docker.sock" in said
-
-
 def test_an_agent_that_needs_its_provider_is_refused_in_a_container_without_network(engine: Path) -> None:
     place = ImageRoot(str(engine), Environment(container="FROM postgres:17"))
     command = AgentCommand(("claude",), {}, "Do it.", url="https://api.example", client="claude", root=place)
-
-    with (
-        AgentHome.create() as home,
-        pytest.raises(InfrastructureError, match=r"https://api\.example, found none"),
-    ):
+    with AgentHome.create() as home, pytest.raises(InfrastructureError, match=r"https://api\.example, found none"):
         command.run(home, str(engine), 5.0)
+
+
+@pytest.mark.process  # the quick tests run without bubblewrap
+@needs_bwrap
+def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_count_are_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path, tasks=8)
+    for name, number in (("good", 3), ("bad", 4)):
+        files = {
+            "task.toml": "",
+            "instruction.md": f"Write {name} to /app/ids.txt.",
+            "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\n",
+            "tests/test.sh": "grep -q 3 /app/ids.txt; echo $(( 1 - $? )) > /logs/verifier/reward.txt\n",
+            "solution/solve.sh": f"echo {number} > /app/ids.txt\n",
+        }
+        for path, text in files.items():
+            place = project / "harbor" / name / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    skillopt(project, "import", "harbor", "--to", "ids")
+    before = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+    again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+
+    assert "programs that check: 2 run" in ended.stdout
+    assert "run-agent" not in ended.stdout
+    assert "oracle: in 1 of 2 tasks" in ended.stdout
+    assert "check ended with status 1" in ended.stdout
+    assert "solution, then nothing" in ended.stderr
+    assert (again.stdout, again.stderr) == (ended.stdout, "")
+    after = skillopt(project, "evaluate", "rows", "--suite", "ids", "--harness", "chat/handoff")
+    assert "`skillopt suite check` first" in before.stderr
+    assert "1 task loaded, 1 skipped" in after.stderr
+    assert "bad: its solution does" in skillopt(project, "suite", "show", "rows", "--suite", "ids").stdout

@@ -104,9 +104,7 @@ def left_over(engine: str) -> list[str]:
     return [name for name in listed if name.startswith("skillopt-")]
 
 
-def test_in_a_real_container_the_solution_passes_doing_nothing_fails_and_it_is_gone_afterwards(
-    tmp_path: Path, real_engine: str
-) -> None:
+def test_a_solution_passes_in_a_real_container_that_is_gone_afterwards(tmp_path: Path, real_engine: str) -> None:
     result = run_oracle(contained(tmp_path))
 
     assert result.counts, result.problem
@@ -144,23 +142,6 @@ def test_an_agent_of_the_image_does_a_task_in_a_real_container(tmp_path: Path, r
     assert rollout.trajectory.files_changed == ("app/ids.txt",)
     assert "# Ids" in rollout.trajectory.answer
     assert re.fullmatch(r"image (sha256:)?[0-9a-f]{64}", rollout.trajectory.messages[-1].text)
-    assert left_over(real_engine) == []
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"base": "localhost/no-such-image:7"}, r"podman could not build the image: .*no-such-image"),
-        ({"more": "RUN no-such-program\n"}, r"could not build the image: .*no-such-program"),
-        ({"test": "sleep 600\n"}, "the tests did not end within 3 s"),
-    ],
-)
-def test_what_is_wrong_with_an_image_or_its_tests_is_said_and_no_container_is_left(
-    tmp_path: Path, real_engine: str, given: dict[str, str], expected: str
-) -> None:
-    result = run_oracle(contained(tmp_path, **given))
-
-    assert re.search(expected.replace("podman", real_engine), result.problem), result.problem
     assert left_over(real_engine) == []
 
 

@@ -33,14 +33,3 @@ def test_a_new_environment_makes_those_go_that_are_old_or_too_much_and_none_that
 
     assert [place.exists() for place in (old, large, fits, used, new)] == [False, False, True, True, True]
     assert int((new / ".complete").read_text(encoding="ascii")) > 0
-
-
-def test_an_environment_that_is_used_again_is_the_same_and_counts_as_used_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    done = Path(provide_packages(()), ".complete")
-    os.utime(done, (0, 0))
-
-    assert Path(provide_packages(())) == done.parent
-    assert done.stat().st_mtime > 0

@@ -46,17 +46,6 @@ def test_near_copies_become_one_candidate_that_knows_all_that_was_said_against_t
     assert found.why.startswith("asked 3 times in 3 sessions")
 
 
-def test_what_went_wrong_comes_first_then_what_came_often() -> None:
-    found = chosen(
-        asked("Write a poem on the rain"),
-        asked("Sort the other list by date", "b"),
-        asked("sort the other list by date 7", "c"),
-        asked("Clean the vendor table", corrections=("No, use commas everywhere",)),
-    )
-
-    assert [one.task.prompt.split()[0] for one in found] == ["Clean", "Sort", "Write"]
-
-
 def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() -> None:
     known = Task("known", "Clean the vendor table of May", VerifierSpec("rubric"))
     found = chosen(

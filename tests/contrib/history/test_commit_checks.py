@@ -8,7 +8,6 @@ import pytest
 
 from skillopt.contrib.history.commit_checks import CheckedChange, find_test_command, prove_change, why_not
 from skillopt.errors import UsageError
-from skillopt.versions import history
 from skillopt.versions.history import ChangedPath, MergedChange, merged_changes
 from skillopt.versions.repository import Repository
 from tests.fakes.merged_history import code_of, commit, make_history, proof_of
@@ -77,21 +76,7 @@ def test_a_change_that_needs_more_than_its_code_is_no_task(project: Path) -> Non
     assert "code and its tests" in checked(project).reason
 
 
-def test_a_tree_that_is_too_large_or_a_command_that_is_not_there_is_said(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {"ledger/bus.py": code_of("bus"), "tests/test_bus.py": proof_of("bus", "pass")}
-    commit(project, files, "Read buses", 2)
-
-    assert checked(project, "not-there-at-all {tests}").reason.startswith("its tests could not")
-    monkeypatch.setattr(history, "_MOST_FILES", 1)
-    history.read_tree.__globals__["_tree_files"].cache_clear()
-    assert checked(project).reason.startswith("too large or not readable")
-
-
-def test_pytest_of_a_virtual_environment_in_the_repository_is_found(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pytest_of_an_environment_in_the_repository_is_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     with pytest.raises(UsageError, match="in a virtual environment"):
         find_test_command(project, "")

@@ -78,9 +78,7 @@ def written(folder: Path) -> Iterator[str]:
             yield path.read_bytes().decode("utf-8", "replace")
 
 
-def test_sessions_of_both_clients_in_all_forms_become_one_candidate_with_the_file_as_it_was_then(
-    project: Path, home: Path
-) -> None:
+def test_sessions_of_both_clients_become_one_candidate_with_the_old_file(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, AGAINST)
     for number, make in enumerate((codex_log, old_codex_log)):
         codex(home, make(project, [CLEAN], f"c{number}"), str(number))
@@ -111,24 +109,6 @@ def test_other_folders_headless_runs_sub_agents_and_our_own_rollouts_are_left_ou
     assert "2 sessions" in skillopt(project, "harvest", "--headless").stdout
 
 
-def test_sessions_in_folders_and_work_trees_of_the_repository_count(project: Path, home: Path, tmp_path: Path) -> None:
-    git(project, "worktree", "add", "--quiet", str(tmp_path / "tree"))
-    claude(home, tmp_path / "tree", CLEAN)
-    claude(home, project / "skills", Said("Sort the other table by its date", skill="rows"), name="two")
-    found = json.loads(skillopt(project, "harvest", "rows", "--json").stdout)
-
-    assert (found["sessions"], len(found["skills"][0]["candidates"])) == (2, 2)
-
-
-def test_requests_for_which_no_skill_was_in_use_are_counted_with_how_to_take_them(project: Path, home: Path) -> None:
-    claude(home, project, Said("Clean the vendor table in data/vendors.csv"))
-
-    left, taken = (skillopt(project, "harvest", "rows", *options).stdout for options in ((), ("--without-skill",)))
-
-    assert "skillopt harvest SKILL --without-skill" in left
-    assert "without a skill" not in taken
-
-
 def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home: Path) -> None:
     claude(home, project, CLEAN)
     config = project / "skillopt.toml"
@@ -139,9 +119,7 @@ def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home:
     assert 'line `harvest = ["claude-code", "codex"]`' in ended.stderr
 
 
-def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_written_or_printed(
-    project: Path, home: Path
-) -> None:
+def test_planted_secrets_and_personal_data_are_neither_written_nor_printed(project: Path, home: Path) -> None:
     planted = {**SECRETS, **PERSONAL}
     turns = []
     for number, value in enumerate(planted.values()):
@@ -168,9 +146,7 @@ def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_writt
     assert {name for name, value in planted.items() for text in texts if value in text} == set()
 
 
-def test_candidates_to_keep_become_tasks_of_the_suite_and_the_others_wait_or_are_dropped(
-    project: Path, home: Path
-) -> None:
+def test_candidates_to_keep_become_tasks_and_others_wait_or_are_dropped(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, AGAINST, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
     decide(project, "clean-", "keep")
@@ -196,22 +172,6 @@ def decide(project: Path, start: str, decision: str) -> None:
     path.write_text(text.replace("decision: open", f"decision: {decision}"), encoding="utf-8")
 
 
-def test_what_a_task_needs_and_does_not_have_is_said_when_it_is_accepted(project: Path, home: Path) -> None:
-    claude(home, project, Said("Merge the rows of data/vendors.csv and data/gone.csv, please", skill="rows"))
-    config = project / "skillopt.toml"
-    config.write_text(config.read_text(encoding="utf-8").replace("judge =", "# judge ="), encoding="utf-8")
-    assert skillopt(project, "harvest").returncode == 0
-    refused = skillopt(project, "harvest", "rows", "all", "--accept")
-
-    assert refused.returncode == 2
-    assert "none, and 1 task of 1" in refused.stderr
-    assert len(read_candidates(review(project))) == 1
-    config.write_text(config.read_text(encoding="utf-8").replace("# judge =", "judge ="), encoding="utf-8")
-    ended = skillopt(project, "harvest", "rows", "all", "--accept")
-    assert ended.returncode == 0, ended.stderr
-    assert "data/gone.csv; right only if" in ended.stdout
-
-
 def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
@@ -224,26 +184,6 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
 
     assert ended.returncode == 1
     assert json.loads(ended.stdout)["skills"][0]["left_out"][0][1].startswith("nearly the same as")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        *((("rows", "--accept", "--drop"), "found two"), (("--accept",), "expected the name of a skill")),
-        (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
-        (("rows", "--accept"), "expected drafts in"),
-        (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
-        *((("rows", "--from", "nowhere"), "found nothing at nowhere"), (("nothing",), "'nothing'")),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_what_to_do(
-    project: Path, home: Path, arguments: tuple[str, ...], words: str
-) -> None:
-    assert not home.exists()
-    ended = skillopt(project, "harvest", *arguments)
-
-    assert ended.returncode == 2
-    assert words in ended.stderr
 
 
 def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project: Path, home: Path) -> None:

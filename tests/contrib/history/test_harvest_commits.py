@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.contrib.history import commits
 from skillopt.contrib.history.commit_checks import find_test_command, prove_change
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
@@ -165,76 +164,3 @@ def test_merges_renames_and_submodules_are_read_as_what_they_change(tmp_path: Pa
     assert skillopt(project, "harvest", "agents", "all", "--accept").returncode == 0
     ((_, task),) = load_suite(project / "suites" / "agents").splits
     assert [file.path for file in task.verifier.files] == ["tests/test_dinner.py"]
-
-
-@pytest.mark.parametrize(
-    ("setup", "words"),
-    [
-        ('test = ""', "expected pytest in a virtual environment"),
-        ("no-such-branch", "expected commits, found 'no-such-branch'"),
-        ("--all", "expected commits, found '--all'"),
-    ],
-)
-def test_what_cannot_be_harvested_is_refused_with_what_to_do(
-    project: Path, monkeypatch: pytest.MonkeyPatch, setup: str, words: str
-) -> None:
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    wanted = "HEAD"
-    if setup.startswith("test"):
-        config = project / "skillopt.toml"
-        config.write_text(config.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
-    else:
-        wanted = setup
-    ended = skillopt(project, "harvest", "agents", "--commits", "--", wanted)
-
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert words in ended.stderr
-
-
-def test_of_a_history_without_end_a_part_is_read_and_where_it_goes_on_is_said(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commits, "_MOST_COMMITS", 1)
-    commit(project, {"README.md": "Read me.\n"}, "Read me", 9)
-    ended = skillopt(project, "harvest", "agents", "--commits")
-    last = git(project, "rev-parse", "--short=10", "HEAD")
-
-    assert ended.returncode == 1
-    assert f"harvest agents --commits {last}" in ended.stdout
-
-
-def test_a_shallow_clone_says_how_it_gets_the_rest(project: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{project}", "clone")
-    ended = skillopt(tmp_path / "clone", "harvest", "agents", "--commits")
-
-    assert ended.returncode == 1
-    assert "`git fetch --unshallow` brings" in ended.stdout
-
-
-def test_a_dropped_change_is_not_offered_again_in_other_words(project: Path) -> None:
-    harvest(project, "-n", "1")
-    (entry,) = read_candidates(waiting(project))
-    assert skillopt(project, "harvest", "agents", entry.id, "--drop").returncode == 0
-    (project / ".skillopt" / "harvest" / "agents.commits.json").unlink()
-    found = harvest(project, "-n", "1")
-
-    assert found["left_out"] == {"nearly the same as another, or as one that you dropped": 1}
-
-
-def test_a_command_of_another_language_is_run_as_it_is(project: Path) -> None:
-    config = project / "skillopt.toml"
-    text = config.read_text(encoding="utf-8").partition("\n")[2]
-    config.write_text(f'test = "sh {{tests}}"\n{text}', encoding="utf-8")
-    files = {"ledger/greet.sh": "echo hello\n", "tests/greet_test.sh": 'test "$(sh ledger/greet.sh)" = hello\n'}
-    commit(project, files, "Greet whoever starts the ledger with a friendly hello", 23)
-    found = harvest(project, "-n", "1")
-
-    (entry,) = read_candidates(waiting(project))
-    assert offered(found) == ["2026-01-24-greet-whoever-starts-the"]
-    assert "; its tests fail before" in entry.path.read_text(encoding="utf-8")
-
-
-def test_init_says_how_many_merged_changes_carry_tests_where_there_are_no_tasks(project: Path) -> None:
-    ended = skillopt(project, "init")
-
-    assert "tests: skillopt harvest --commits" in ended.stdout

@@ -25,9 +25,3 @@ def test_names_that_are_known_are_masked_wherever_they_stand(said: str, left: st
 @pytest.mark.parametrize("said", ["annotate the okorogram", "annbooks are here", "a name: aokorosan"])
 def test_words_that_only_begin_like_a_name_stay(said: str) -> None:
     assert OWN.mask(said) == said
-
-
-def test_names_that_everybody_has_are_no_names() -> None:
-    said = "the root user runs the tests on localhost as admin in /"
-
-    assert OwnNames("user", "root@localhost", ("root", "admin"), "/", "localhost").mask(said) == said

@@ -1,6 +1,6 @@
 """Requests of sessions, what was said against their results, and repeated failures."""
 
-from skillopt.contrib.history.requests import is_correction, repeated_failures, session_requests
+from skillopt.contrib.history.requests import is_correction, session_requests
 from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
 
 
@@ -41,15 +41,6 @@ def test_a_correction_belongs_to_the_request_before_it() -> None:
     assert [one.after for one in found] == [0, 1]
 
 
-def test_a_skill_stays_in_use_and_what_follows_an_interruption_is_a_correction() -> None:
-    cleaned = PastTurn("Clean the table of vendors", ("rows",))
-    stopped = PastTurn("Sort the other table by date", interrupted=True)
-    first, second = session_requests(session(cleaned, stopped, PastTurn("Only the first ten rows of it please")))
-
-    assert (first.skills, second.skills) == (("rows",), ("rows",))
-    assert second.corrections == ("Only the first ten rows of it please",)
-
-
 def test_what_was_asked_of_this_program_or_is_hardly_a_request_is_none() -> None:
     assert (
         session_requests(
@@ -62,16 +53,3 @@ def test_what_was_asked_of_this_program_or_is_hardly_a_request_is_none() -> None
         )
         == ()
     )
-
-
-def test_failures_that_three_sessions_share_are_repeated_ones() -> None:
-    often = [
-        one
-        for name in "abc"
-        for one in session_requests(
-            session(PastTurn("Clean the table of vendors", failures=(f"/srv/{name}: line 7",)), name=name)
-        )
-    ]
-    once = session_requests(session(*(PastTurn(f"Clean table {at} of vendors", failures=("rare",)) for at in range(5))))
-
-    assert repeated_failures([*often, *once]) == {"…: line 0": 3}

@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt import __version__
-from skillopt.contrib.ray import cluster as ray_cluster
 from skillopt.contrib.ray.cluster import check_node, pack, run_on_node, unpack
-from skillopt.errors import InfrastructureError, SettingsError
+from skillopt.errors import SettingsError
 from skillopt.execution.drivers import open_cluster
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import make_settings
 from skillopt.targets.codex.client import CodexHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
@@ -51,32 +50,6 @@ def test_a_node_that_differs_is_named_with_what_to_do(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert re.match(rf"node \S+:? {re.escape(said)}", check_node(harness, expected, SETTINGS, "openai"))
-
-
-def test_a_node_that_has_all_has_no_trouble() -> None:
-    assert check_node(RowsHarness(), (__version__, "rows"), SETTINGS, "") == ""
-
-
-def test_people_do_tasks_on_one_machine_only() -> None:
-    chosen: Settings = make_settings(("flags", {"harness": "chat/handoff", "model": "demo", "ray": "auto"}))
-    with pytest.raises(SettingsError, match="people on this machine"):
-        open_cluster(chosen, ScriptedHarness(lambda *_: Trajectory()), (), own=False)
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("127.0.0.1:1", "found nobody who listens there"),
-        ("ray://head:10001", 'expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found'),
-        ("head", "expected HOST:PORT"),
-    ],
-)
-def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
-    chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": address}))
-    cluster = open_cluster(chosen, RowsHarness(), (), own=False)
-    assert cluster is not None
-    with pytest.raises(SettingsError, match=f"^ray.*{said}"):
-        cluster.ready()
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,11 +100,3 @@ def test_nothing_arrives_outside_of_the_workspace(tmp_path: Path) -> None:
     workspace.mkdir()
     unpack(hostile.getvalue(), str(workspace))
     assert contents(str(tmp_path)) == {"workspace": "folder", "workspace/kept.txt": (b"good", False)}
-
-
-def test_a_workspace_that_is_too_large_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_cluster, "_MOST_BYTES", 1_000_000)
-    with Workspace.create() as there:
-        Path(there.path, "large").write_bytes(bytes(2_000_000))
-        with pytest.raises(InfrastructureError, match=r"1 MB.*found 2 MB"):
-            pack(there.path)

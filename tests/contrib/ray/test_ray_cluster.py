@@ -30,8 +30,6 @@ from tests.fakes.nodes import BrokenHarness, HeldHarness, RowsHarness
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).parents[3]
-SUITE = ROOT / "benchmarks" / "suites" / "tidy_tables"
 SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - planted, to be found nowhere
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 OUT_OF_MEMORY = OutOfMemoryError("95% used")  # type: ignore[no-untyped-call]  # Ray gives it no type
@@ -44,16 +42,6 @@ def task(number: int, kind: str = "exact", **options: object) -> Task:
 
 
 TASKS = (*(task(number) for number in range(4)), task(4, "command", argv=["/bin/sh", "-c", CHECK], collect=["twice"]))
-
-
-class Notes(RunObserver):
-    """An observer that remembers."""
-
-    def __init__(self) -> None:
-        self.notices: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +76,7 @@ def runner(ledger: Ledger, found: Drivers, observer: RunObserver | None = None) 
     return RecordedRunner(ledger, "run", found, observer or RunObserver())
 
 
-def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
-    cluster: SimulatedCluster, tmp_path: Path
-) -> None:
+def test_rollouts_on_nodes_are_as_rollouts_here(cluster: SimulatedCluster, tmp_path: Path) -> None:
     requests = [RolloutRequest(SKILL, one) for one in TASKS]
     found = {}
     for name, chosen in (("ray", settings(cluster.address)), ("threads", settings(""))):

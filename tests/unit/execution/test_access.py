@@ -56,9 +56,7 @@ def test_a_key_is_found_by_name_and_never_shown(monkeypatch: pytest.MonkeyPatch)
     assert KEY not in str(refused.value)
 
 
-def test_a_shipped_agent_does_tasks_and_who_else_is_here_proposes_edits(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_shipped_agent_does_tasks_and_another_proposes_edits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "programs" / "gemini"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -73,7 +71,7 @@ def test_a_shipped_agent_does_tasks_and_who_else_is_here_proposes_edits(
     assert "GEMINI_API_KEY, found none; set" in agent.missing
 
 
-def test_an_agent_without_a_login_comes_last_and_says_what_it_needs(
+def test_an_agent_without_a_login_comes_last_with_what_it_needs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "programs" / "claude"

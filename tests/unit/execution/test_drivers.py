@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.execution.drivers import load_drivers
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
 from skillopt.targets.drivers import HARNESSES, MODELS, find_harness_driver, find_model_driver, load_harness, load_model
-from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
 
@@ -38,42 +36,21 @@ def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
         harness("demo/large")
 
 
-def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
-    rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
-    demo = Settings(harness="demo", model="demo")
-    with pytest.raises(SettingsError, match="model to judge them"):
-        load_drivers(demo, rubric, tmp_path)
-    with pytest.raises(SettingsError, match="model to judge them"):
-        load_drivers(Settings(harness="demo"), rubric, tmp_path, optimizer=False)
-    assert load_drivers(demo.model_copy(update={"judge": "handoff"}), rubric, tmp_path).judge is not None
-    assert load_drivers(demo, Suite("s", ()), tmp_path).judge is None
-
-
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("gpt-5", "expected provider/model, found 'gpt-5'; did you mean 'openai/gpt-5'?"),
-        ("sonnet", "did you mean 'anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
-        ("gpt-oss:20b", "did you mean 'openai-compatible/gpt-oss:20b'?"),
-        ("claude", "did you mean 'claude-code'?"),
+        ("gpt-5", "'openai/gpt-5'"),
+        ("sonnet", "'anthropic/claude-sonnet-5' or 'claude-code/sonnet'"),
+        ("gpt-oss:20b", "'openai-compatible/gpt-oss:20b'"),
+        ("claude", "'claude-code'"),
     ],
 )
 def test_a_model_without_its_provider_is_refused_with_the_whole_name(name: str, meant: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(meant)):
         load_model(name, SETTINGS)
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("gpt-5", "did you mean 'chat/openai/gpt-5'?"),
-        ("openai/gpt-5", "did you mean 'chat/openai/gpt-5'?"),
-        ("sonnet", "did you mean 'chat/anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
-    ],
-)
-def test_a_model_in_place_of_a_harness_is_refused_with_the_whole_name(name: str, meant: str) -> None:
-    with pytest.raises(SettingsError, match=re.escape(meant)):
-        harness(name)
+    if not name.startswith("claude"):
+        with pytest.raises(SettingsError, match=re.escape(f"'chat/{meant.lstrip(chr(39))}")):
+            harness(name)
 
 
 def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

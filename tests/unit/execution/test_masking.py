@@ -111,7 +111,7 @@ class _Said:
         return Trajectory((Message("assistant", f"I read {self.key}"),), f"the key is {self.key}")
 
 
-def test_a_key_that_a_target_finds_is_scored_as_it_is_and_recorded_nowhere(
+def test_a_key_that_a_target_finds_is_scored_and_recorded_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_PROVIDER_KEY", SECRET)

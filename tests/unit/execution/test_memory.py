@@ -3,10 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from skillopt.execution.memory import MemoryBaseline, memory_baseline, nearest
+from skillopt.execution.memory import MemoryBaseline, memory_baseline
 from skillopt.figures import Headline
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
@@ -15,12 +13,6 @@ RIGHT = (File("right.txt", b"Bern"),)
 
 def task(name: str, prompt: str, kind: str, options: dict[str, object]) -> Task:
     return Task(name, prompt, VerifierSpec(kind, json.dumps(options), RIGHT))
-
-
-@given(st.lists(st.text("abc ", min_size=1), min_size=1, unique_by=lambda text: "".join(sorted(text.split()))))
-def test_a_known_prompt_is_nearest_to_itself(prompts: list[str]) -> None:
-    known = [f"{prompt} own{at}" for at, prompt in enumerate(prompts)]
-    assert nearest(known, known) == list(range(len(known)))
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,6 @@ def test_what_does_not_pass_is_not_repeated_and_says_nothing_more(failure: Failu
 
 
 def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
-
     class OnceDown(FolderForge):
         failures: ClassVar = [ForgeDownError("down")]
 
@@ -123,36 +122,6 @@ def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
 
     clock = Clock()
     assert retrying_forge(OnceDown(tmp_path), Retry(60.0, clock, clock.sleep)).facts().may_open
-
-
-def test_a_refused_call_waits_for_its_turn_while_others_are_answered() -> None:
-    clock = Clock()
-    retry, left = Retry(10.0, clock, clock.sleep), [provider(FailureKind.RATE_LIMIT, 8.0)] * 5
-
-    def call() -> str:
-        if left:
-            retry.call(lambda: "the answer of another worker")
-            raise left.pop()
-        return "done"
-
-    assert retry.call(call) == "done"
-    assert clock.now == 40.0
-
-
-def test_waits_are_told_once_in_a_minute_whatever_their_reason() -> None:
-    clock, said = Clock(), list[str]()
-    retry = Retry(600.0, clock, clock.sleep)
-    retry.listener = said.append
-    left = [provider(FailureKind.NETWORK), *[provider(FailureKind.RATE_LIMIT, 40.0)] * 3]
-
-    def call() -> str:
-        if left:
-            raise left.pop(0)
-        return "done"
-
-    assert retry.call(call) == "done"
-    limited = "waiting: rate_limit: words; trying again in 40 s"
-    assert said == ["waiting: network: words; trying again in 1 s", limited]
 
 
 def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_says_the_same(tmp_path: Path) -> None:

@@ -247,13 +247,6 @@ class TestAnswers:
         counting.replies(["?"])
         assert counting.usage == Usage(6, 330, 66, None, at_least=1.75)
 
-    def test_the_watch_follows_each_group(self, ledger: Ledger) -> None:
-        runner(ledger).rollouts(asked(1))
-        notes = Notes()
-        runner(ledger, answered(2, "wrong"), observer=notes).rollouts(asked(3))
-        steps = [(activity.done, activity.total, activity.paid, activity.score) for activity in notes.activities]
-        assert steps == [(1, 3, 0, 1.0), (2, 3, 1, 1.0), (3, 3, 2, 2 / 3)]
-
 
 @pytest.mark.parametrize("status", [Status.REFUSAL, Status.LIMIT])
 def test_nothing_but_refusals_or_cut_off_answers_is_no_measurement(ledger: Ledger, status: Status) -> None:
@@ -314,12 +307,6 @@ class TestRecordedRunner(RunnerContract):
             yield RecordedRunner(
                 ledger, "", Drivers(harness, ScriptedModel(str.upper)), RunObserver(), ThreadExecutor(8)
             )
-
-
-class TestScriptedRunner(RunnerContract):
-    @pytest.fixture
-    def runner(self) -> Runner:
-        return ScriptedRunner(lambda request: scored(request, 0.5), str.upper)
 
 
 class TestCappedRunner(RunnerContract):

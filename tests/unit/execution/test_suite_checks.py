@@ -2,15 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
-from skillopt.errors import SettingsError
 from skillopt.execution.drivers import Given, checks_warning, load_drivers
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Trajectory
-from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -24,12 +21,6 @@ def suite_of(*specs: VerifierSpec) -> Suite:
 
 def command(**options: object) -> VerifierSpec:
     return VerifierSpec("command", json.dumps({"argv": ["true"], "collect": ["x"], **options}))
-
-
-CHECKS = VerifierSpec(
-    "checks", json.dumps({"checks": [{"kind": "command", "options": {"argv": ["true"], "answer": "x"}}]})
-)
-EXACT = VerifierSpec("exact", '{"value": "x"}')
 
 
 @pytest.mark.process
@@ -61,32 +52,3 @@ def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
     unboxed, own = drivers.notice.splitlines()
     assert "without a sandbox (sandbox=none)" in unboxed
     assert own.startswith("scores of 1 task can")
-
-
-@pytest.fixture
-def in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "true")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-    monkeypatch.setattr(bubblewrap, "_trouble", lambda: "bubblewrap (bwrap) is missing")
-
-
-def settings(harness: str, sandbox: Literal["auto", "none"] = "auto") -> Settings:
-    return Settings(harness=harness, model="demo", sandbox=sandbox)
-
-
-@pytest.mark.usefixtures("in_ci")
-def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"bwrap.* is missing") as caught:
-        load_drivers(settings("claude-code"), suite_of(EXACT), tmp_path)
-    assert "Install the package bubblewrap" in str(caught.value)
-    assert str(caught.value).endswith("SKILLOPT_SANDBOX=none")
-
-
-@pytest.mark.usefixtures("in_ci")
-def test_a_variable_of_the_workflow_lets_them_start_and_a_setting_alone_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(SettingsError, match='settings say sandbox = "none"'):
-        load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path)
-    monkeypatch.setenv("SKILLOPT_SANDBOX", "none")
-    assert load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path).harness is not None

@@ -25,7 +25,6 @@ from skillopt.settings import NightlySettings
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.repositories import make_offered
-from tools.fake_providers.loopback import Answer, Requested
 
 TOKEN = "ghp_" + "b2" * 18
 URL = "https://github.com/acme/skills.git"
@@ -45,9 +44,7 @@ def test_a_token_is_sent_over_https_only(api: str, monkeypatch: pytest.MonkeyPat
         find_account()
 
 
-def test_what_is_missing_is_named_and_without_a_forge_texts_lie_in_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_named_and_no_forge_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(load_forge(NightlySettings(), URL, tmp_path), FolderForge)
     with pytest.raises(SettingsError, match="did you mean 'github'"):
         load_forge(NightlySettings(forge="gihub"), URL, tmp_path)
@@ -58,9 +55,7 @@ def test_what_is_missing_is_named_and_without_a_forge_texts_lie_in_a_folder(
         load_forge(NightlySettings(forge="github"), URL, tmp_path)
 
 
-def test_a_token_that_gh_or_git_keeps_for_this_user_is_used_outside_of_ci(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_that_gh_or_git_keeps_is_used_outside_of_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_TOKEN", "GH_TOKEN", "CI"):
         monkeypatch.delenv(name, raising=False)
     config = tmp_path / "gitconfig"
@@ -101,25 +96,6 @@ class TestFolderForge(ForgeContract):
         assert isinstance(forge, FolderForge)
         ((url,),) = ([one.url for one in forge.pull_requests("skillopt/rows") if one.number == number],)
         return (forge.folder.parent.parent / url).read_text(encoding="utf-8").strip().split("\n\n---\n\n")[1:]
-
-    def test_the_text_is_there_to_read_until_it_is_closed(self, forge: Forge, tmp_path: Path) -> None:
-        opened = forge.create("skillopt/rows", "main", "Better rows", "Look:\n\n- sorted")
-        text = tmp_path / "pull-requests" / "skillopt-rows.md"
-        assert opened.url == f"{tmp_path.name}/pull-requests/skillopt-rows.md"
-        assert text.read_text(encoding="utf-8") == "# Better rows\n\nLook:\n\n- sorted\n"
-        forge.close(opened.number)
-        assert not text.exists()
-
-    def test_a_folder_that_cannot_be_used_is_named(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("")
-        with pytest.raises(ForgeDownError, match="make it writable"):
-            FolderForge(tmp_path / "file").create("skillopt/rows", "main", "Title", "Body")
-
-    def test_a_record_that_is_damaged_is_named(self, forge: Forge, tmp_path: Path) -> None:
-        forge.create("skillopt/rows", "main", "Title", "Body")
-        (tmp_path / "pull-requests" / "1.json").write_text("{")
-        with pytest.raises(ForgeDownError, match="pull-requests"):
-            forge.pull_requests("skillopt/rows")
 
 
 @pytest.fixture
@@ -162,7 +138,7 @@ class TestGitHubForge(ForgeContract):
         ("hangs up", ForgeDownError, "cannot reach GitHub to list the pull requests of acme/skills", None),
     ],
 )
-def test_each_failure_says_what_to_do(
+def test_each_failure_is_told(
     server: FakeForge, fault: str, kind: type[ForgeError], words: str, wait: float | None
 ) -> None:
     server.fault = lambda _: FAULTS[fault]
@@ -186,21 +162,6 @@ def test_where_a_repository_has_no_drafts_the_title_says_that_it_is_one(server: 
     assert titles == ["Draft: rows: unproven", "Draft: rows", "rows", "rows", "Draft: rows"]
 
 
-def test_a_token_that_may_not_open_pull_requests_is_found_out_without_opening_one(server: FakeForge) -> None:
-    def refuse_to_open(asked: Requested) -> Answer | None:
-        return FAULTS["403 actions"] if (asked.method, asked.path) == ("POST", "/repos/acme/skills/pulls") else None
-
-    server.fault = refuse_to_open
-    facts = github(server.url).facts()
-    assert (facts.default_branch, facts.public, facts.login, facts.may_open) == ("main", False, "skillopt[bot]", False)
-    assert "GitHub Actions to create" in facts.reason
-    server.fault, server.public = lambda _: None, True
-    facts = github(server.url).facts()
-    assert (facts.public, facts.may_open, facts.reason) == (True, True, "")
-    assert not server.pulls
-    assert not server.writes
-
-
 def test_a_comment_says_who_wrote_it_and_whether_they_may_write(server: FakeForge, forge: Forge) -> None:
     number = forge.create("skillopt/rows", "main", "Title", "Body").number
     server.permissions |= {"mo": "maintain", "sue": "admin"}
@@ -217,9 +178,7 @@ def test_a_comment_says_who_wrote_it_and_whether_they_may_write(server: FakeForg
     assert len(asked) == len(set(asked))
 
 
-def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_own(
-    server: FakeForge, forge: Forge
-) -> None:
+def test_what_others_write_under_its_mark_is_theirs_and_stays(server: FakeForge, forge: Forge) -> None:
     number = forge.create("skillopt/rows", "main", "Title", "Body").number
     forged = "<!-- skillopt: news -->\nAll is well"
     server.say(number, "eve", forged)

@@ -11,8 +11,8 @@ from skillopt.gate.grades import Grade
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, WrittenOffer, write_offer
 from skillopt.project import Project, Selection
 from skillopt.storage.ledger import Ledger
-from tests.fakes.drafts import accepted, graded, run_events
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.drafts import accepted, run_events
+from tests.fakes.projects import git, make_project
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 SKILL_FILE = "skills/rows/SKILL.md"
@@ -36,20 +36,6 @@ def written(folder: Path) -> WrittenOffer:
         return write_offer(ClaimSources(project, target, ledger, RunObserver()), place)
 
 
-def test_an_edit_like_one_that_people_refused_is_told_with_the_refusal_unless_a_person_took_it(project: Path) -> None:
-    assert skillopt(project, "decline", "rows", "1", "--reason", "ours are upper case").returncode == 0
-    again = "Lower-case every email address."
-    run_events(project, accepted(again, grade=Grade.PROVEN), seed=1)
-    asked = written(project)
-    (edit,) = asked.view.in_force
-    assert "ours are upper case" in edit.refused
-    assert f"- {EMAIL}" in edit.refused
-    assert not asked.view.proven
-    run_events(project, graded(f"{again} Always", grade=Grade.PROVEN_HERE), seed=2)
-    assert skillopt(project, "take", "rows").returncode == 0
-    assert [one.refused for one in written(project).view.in_force if "Always" in one.edit.content] == [""]
-
-
 def commit_on(folder: Path, branch: str, old: str, new: str) -> None:
     """Commit on a branch as a person, in a work tree of its own, a text in place of another."""
     place = folder.with_name("tree")
@@ -59,21 +45,6 @@ def commit_on(folder: Path, branch: str, old: str, new: str) -> None:
     (place / SKILL_FILE).write_text(text.replace(old, new))
     git(place, "commit", "--quiet", "--author=Anna <anna@teams.example>", "-am", "By hand")
     git(folder, "worktree", "remove", "--force", str(place))
-
-
-def test_a_text_that_was_measured_for_it_has_a_page_of_its_tasks_and_is_paid_for_once(project: Path) -> None:
-    first = written(project)
-    assert first.view.claim is not None
-    assert first.view.claim.fresh
-    assert first.view.claim.rollouts > 0
-    assert first.page.startswith("<!doctype html>")
-    assert '<bdi class="mono">val' in first.page
-    with closing(Ledger.open(project)) as ledger:
-        paid = ledger.counts()
-    again = written(project)
-    assert (again.mark, again.body, again.page) == (first.mark, first.body, first.page)
-    with closing(Ledger.open(project)) as ledger:
-        assert ledger.counts() == paid
 
 
 def test_with_folds_a_measured_text_is_proven_on_these_tasks_at_most(project: Path) -> None:

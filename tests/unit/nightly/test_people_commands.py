@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 from skillopt.nightly.people_commands import (
     AskedCommand,
     Verb,
-    carry_unticked,
     handled_mark,
     read_asked,
     read_checklist,
     read_closing,
     read_commands,
-    read_ignored,
-    unticked_edits,
 )
 from skillopt.protocols import Comment, PullRequest
 
@@ -56,20 +53,6 @@ def test_a_line_in_a_block_of_code_is_no_command(block: str) -> None:
     assert read_commands(after) == (AskedCommand(Verb.DROP, (2,)),)
 
 
-def test_a_command_for_another_skill_is_told_apart() -> None:
-    said = [comment("/skillopt ignore rows", 6), comment("/skillopt ignore other", 7)]
-    assert [one.skill for one in read_asked(request("Text"), said, ("rows",))] == ["", "other"]
-    assert read_ignored([(request(), said[1])], ("rows",)) is None
-
-
-def test_what_is_unticked_stays_so_in_the_next_text() -> None:
-    newer = BODY.replace("[ ]", "[x]") + f"- [x] **4** More. <!-- skillopt edit: {'c' * 12}/1 -->\n"
-    carried = carry_unticked(BODY, newer)
-    assert [edit.number for edit in unticked_edits(carried)] == [2]
-    assert len(carried) == len(newer)
-    assert carry_unticked("Text", newer) == newer
-
-
 def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left_out() -> None:
     said = [
         comment("/skillopt drop 1", 4),
@@ -81,14 +64,6 @@ def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left
         (Verb.DROP, (f"{KEY}/2",), "", ""),
         (Verb.DROP, (f"{KEY}/3",), "anna", "why"),
     ]
-
-
-def test_the_last_word_about_leaving_a_skill_alone_counts() -> None:
-    ignore, back = comment("/skillopt ignore", 4), comment("/skillopt unignore", 6)
-    assert read_ignored([(request(), ignore), (request(), back)], ("rows",)) is None
-    found = read_ignored([(request(), back), (request(), comment("/skillopt ignore rows", 8))], ("rows",))
-    assert found is not None
-    assert (found.by, found.comment) == ("anna", 8)
 
 
 def test_the_reason_of_a_closed_one_is_what_was_said_by_who_may_write_when_it_was_closed() -> None:

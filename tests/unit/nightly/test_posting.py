@@ -59,9 +59,7 @@ def text(title: str, *, proven: bool = True) -> BranchOffer:
 
 
 @pytest.mark.parametrize("state", ["closed", "merged"])
-def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
-    state: Literal["closed", "merged"],
-) -> None:
+def test_a_settled_version_is_not_offered_again_but_the_next_one_is(state: Literal["closed", "merged"]) -> None:
     assert decided().action is Action.OPEN
     why = f"#1 with this version was {state} by people"
     assert decided(request(1, state)) == PullRequestDecision(Action.LEAVE, 1, why)
@@ -69,16 +67,6 @@ def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
     assert decided(request(2, "open"), request(1, state)) == PullRequestDecision(Action.UPDATE, 2, "")
     by_the_night = request(1, "closed", body=f"{CLOSED_BY_NIGHT}Body")
     assert decided(by_the_night).action is Action.OPEN
-
-
-def test_what_is_superseded_is_closed_if_it_is_open_and_what_is_unfit_changes_nothing() -> None:
-    moot = {"moot_reason": "main has this text", "unfit_reason": "not tested"}
-    found = decided(request(7, "open"), request(3, "closed"), **moot)
-    assert found == PullRequestDecision(Action.CLOSE, 7, "main has this text")
-    assert decided(request(3, "closed"), **moot).action is decided(**moot).action is Action.LEAVE
-    for requests in ([], [request(1, "open")]):
-        found = decided(*requests, unfit_reason="no better")
-        assert (found.action, found.reason) == (Action.LEAVE, "no better")
 
 
 def test_a_text_that_was_tampered_with_mentions_nobody_and_closes_no_issue(server: FakeForge, forge: Forge) -> None:

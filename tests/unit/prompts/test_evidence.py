@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.prompts.evidence import fence, render_rollout, render_rollouts, shorten_middle
-from skillopt.rollouts import Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -34,13 +34,6 @@ def test_feedback_comes_before_the_trajectory_and_survives_a_long_one() -> None:
     shown = render_rollout(TASK, rollout("row 3 is wrong", "word " * 5000), 300)
     assert shown.index("row 3 is wrong") < shown.index("trajectory:")
     assert estimate_tokens(shown) < 400
-
-
-def test_the_criteria_of_a_judged_task_are_evidence_those_that_are_not_met_first() -> None:
-    judged = Judgement(("It is short.", "It has a date."), ("yn", "y?"), "the result")
-    score = Score(0.5, passed=False, feedback="1 of 2 criteria are met.", judgement=judged)
-    shown = render_rollout(TASK, Rollout("t1", "d", 0, Trajectory(), Status.OK, score), 300)
-    assert "met: It is short." in shown
 
 
 def test_tool_calls_are_shown_and_the_verifier_is_not() -> None:

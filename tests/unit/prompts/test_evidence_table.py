@@ -26,16 +26,6 @@ def test_tasks_of_one_group_share_a_row_and_what_passes_comes_last() -> None:
     ]
 
 
-def test_a_line_that_all_groups_have_does_not_stand_for_one() -> None:
-    status = "the check ended with status 1"
-    rows = [failed(1, f"{status}\nno date", 1), failed(2, f"{status}\nno total\n", 2), failed(3, status, 3)]
-    assert [line.rpartition(" | ")[2] for line in write_evidence_table(rows).splitlines()[1:]] == [
-        "no date (and 1 more line)",
-        "no total (and 1 more line)",
-        status,
-    ]
-
-
 @given(st.text(min_size=0, max_size=600), st.integers(min_value=1, max_value=72))
 def test_72_failures_fit_whatever_their_feedback_is(feedback: str, groups: int) -> None:
     rows = [failed(number, feedback, number % groups + 1) for number in range(72)]

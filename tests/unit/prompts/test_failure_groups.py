@@ -31,19 +31,6 @@ def test_numbers_that_name_a_rule_a_criterion_or_a_code_keep_failures_apart() ->
         assert ids(failed("a", feedback.format(1)), failed("b", feedback.format(2))) == [("a",), ("b",)]
 
 
-def test_failures_without_feedback_are_not_alike() -> None:
-    assert ids(failed("a", ""), failed("b", "")) == [("a",), ("b",)]
-
-
-def test_the_largest_group_comes_first_with_one_full_example_and_the_ids_of_the_others() -> None:
-    failures = [failed("a", "no date"), *(failed(f"b{at}", f"found {at} rows") for at in range(3))]
-    text, shown = render_failures(group_failures(failures))
-    assert text.index("### Task b0") < text.index("### Task a")
-    assert "values: b1, b2" in text
-    assert "### Task b1" not in text
-    assert shown == ("b0", "b1", "b2", "a")
-
-
 @given(st.integers(1, 90), st.integers(1, 2_000))
 def test_one_prompt_keeps_its_budget_and_counts_what_it_leaves_out(count: int, words: int) -> None:
     letters = "abcdefghij"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillopt.errors import ReplyError
-from skillopt.prompts.proposed_edits import DOUBLED, MOST_EDITS_READ, ProposedEdit, read_reflection
+from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, read_reflection
 from skillopt.skills.edits import Edit, Op
 
 GOOD = {"op": "add", "content": "- x", "tasks": ["t1"]}
@@ -34,11 +34,6 @@ EDIT = ProposedEdit(op=Op.ADD, content="- x", tasks=("t1",))
 )
 def test_the_edits_of_a_usual_reply_are_read_whatever_stands_around_them(reply: str) -> None:
     assert read_reflection(reply).edits == (EDIT,)
-
-
-def test_line_ends_inside_of_texts_are_let_pass() -> None:
-    (edit,) = read_reflection('{"edits": [{"op": "add", "content": "- a\n- b"}]}').edits
-    assert edit.text == "- a\n- b"
 
 
 @pytest.mark.parametrize(
@@ -82,11 +77,6 @@ def test_an_edit_whose_text_is_given_twice_and_differently_is_named_and_not_take
     assert [why for _, why in reading.unread] == [DOUBLED]
 
 
-def test_edits_past_the_most_that_are_read_are_named() -> None:
-    found = read_reflection(json.dumps({"edits": [GOOD] * (MOST_EDITS_READ + 2)}))
-    assert (len(found.edits), len(found.unread)) == (MOST_EDITS_READ, 2)
-
-
 def test_an_edit_given_as_lines_knows_the_tasks_behind_each_of_them() -> None:
     lines = [{"content": "- a\n  more of a", "tasks": ["t1"]}, {"content": "- b", "tasks": "t2, t3"}]
     reply = {"edits": [{"op": "add", "section": "Rules", "lines": lines, "tasks": ["t1"], "rationale": "why"}]}
@@ -100,14 +90,3 @@ def test_an_edit_given_as_lines_knows_the_tasks_behind_each_of_them() -> None:
         tasks=("t1", "t2", "t3"),
         line_tasks=(("t1",), ("t2", "t3")),
     )
-
-
-def test_a_rewrite_names_its_section_even_as_an_anchor() -> None:
-    (edit,) = read_reflection('{"edits": [{"op": "Rewrite", "anchor": "## Values", "content": "- a"}]}').edits
-    assert edit.named("e") == Edit("e", Op.REWRITE, section="## Values", content="- a")
-
-
-def test_suspects_are_read_and_what_is_none_is_left_out() -> None:
-    suspects = [{"task": "t1", "reason": " odd "}, "t3"]
-    found = read_reflection(json.dumps({"edits": [GOOD], "suspects": suspects}))
-    assert (found.edits, found.suspects) == ((EDIT,), (("t1", "odd"),))

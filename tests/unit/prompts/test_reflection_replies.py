@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillopt.errors import EditError, ReplyError
-from skillopt.prompts.proposed_edits import ProposedEdit, read_reflection
+from skillopt.prompts.proposed_edits import ProposedEdit
 from skillopt.prompts.reflection_replies import ReflectionReader, cut_ids, edits_of_rewrite
 from skillopt.safety.leaks import index_protected_text
 from skillopt.skills.document import SkillDocument
@@ -71,7 +71,3 @@ def test_a_rewrite_of_two_thousand_lines_is_refused_with_the_reason_and_loses_no
     assert "rewrite of at most 120" in reason
     with pytest.raises(EditError, match="fewer than 60"):
         edits_of_rewrite(SkillDocument("- a\n" * 60), ProposedEdit(op=Op.REWRITE, content="- b"))
-
-
-def test_a_reply_without_edits_is_an_answer() -> None:
-    assert read_reflection('{"diagnosis": "a slip", "edits": []}').edits == ()

@@ -1,6 +1,5 @@
 """Prompts and replies of the optimizer model's stages."""
 
-import json
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,13 +10,9 @@ from skillopt.errors import ReplyError
 from skillopt.prompts.failure_groups import group_failures
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
-    REFLECTION_SCHEMA,
     Aim,
     Told,
     ask_about_failures,
-    ask_merge,
-    ask_ranking,
-    ask_reflection,
     ask_repair,
     read_meta_update,
     read_ranking,
@@ -31,18 +26,6 @@ from skillopt.tasks import Task, VerifierSpec
 
 DOCUMENT = SkillDocument("# Rules\n\n- One {{budget}}.\n")
 EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"))
-
-
-def test_a_reflection_prompt_holds_skill_evidence_budget_digest_and_what_became_of_earlier_edits() -> None:
-    told = Told("DIGEST", (TriedEdit("add x", EditFate.TRIED, "1 better, 2 worse of 3"),), "notes")
-    prompt = ask_reflection(DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3, tokens=900), told)
-    assert prompt.startswith("Task: reflect on failures\n")
-    for part in (
-        *("at most 3 edits", "900 tokens of changed text", "- One {{budget}}."),
-        *("- add x: 1 better, 2 worse of 3", "notes"),
-    ):
-        assert part in prompt
-    assert prompt.index("DIGEST") < prompt.index("EVIDENCE")
 
 
 def test_a_prompt_with_24_failures_and_a_full_history_keeps_to_12000_tokens() -> None:
@@ -62,19 +45,6 @@ def test_a_prompt_with_24_failures_and_a_full_history_keeps_to_12000_tokens() ->
     assert all(f"### Task t{at}\n" in prompt for at in range(24))
 
 
-def test_the_prompt_gives_instructions_then_evidence_then_a_whole_example_that_can_be_read() -> None:
-    prompt = ask_reflection(DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3), Told())
-    places = [prompt.index(part) for part in ("Diagnose.", '`"edits": []`', "## Skill", "EVIDENCE", "## Reply")]
-    assert places == sorted(places)
-    (edit,) = read_reflection(prompt.partition("## Reply")[2]).edits
-    assert edit.named("e").line_tasks == (("order-a", "order-b"), ("order-c",))
-    keys = list(json.loads(REFLECTION_SCHEMA)["properties"])
-    assert keys == ["diagnosis", "edits", "suspects"]
-    long = SkillDocument("- a line\n" * 60)
-    assert "without a section" in prompt
-    assert "without a section" not in ask_reflection(long, "EVIDENCE", Aim(failures=True, budget=3), Told())
-
-
 @given(st.text())
 def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> None:
     for read in (read_reflection, read_slow_update, read_meta_update):
@@ -86,19 +56,7 @@ def test_a_ranking_puts_named_edits_first_and_keeps_the_others() -> None:
     assert [edit.id for edit in read_ranking('{"order": ["s1e2", "s1e2"]}', EDITS)] == ["s1e2", "s1e1"]
 
 
-def test_merge_and_ranking_show_every_edit() -> None:
-    proposals = [
-        read_reflection('{"edits": [{"op": "add", "content": "- left"}]}').edits,
-        read_reflection('{"edits": [{"op": "delete", "anchor": "- right"}]}').edits,
-    ]
-    prompt = ask_merge(DOCUMENT, proposals, memory="")
-    assert "- left" in prompt
-    assert "- right" in prompt
-    assert "after 'the end': '- b'" in ask_ranking(DOCUMENT, EDITS, budget=1, memory="")
-
-
 def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
     prompt = ask_repair("THE PROMPT", "no", "expected a JSON object")
-    assert prompt.startswith("Task: repair a reply\n")
-    assert "expected a JSON object" in prompt
+    assert "expected a JSON object" in prompt.splitlines()[0]  # whoever answers in files sees the first line in a list
     assert prompt.rstrip().endswith("THE PROMPT")

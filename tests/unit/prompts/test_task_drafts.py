@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import ReplyError
-from skillopt.prompts.task_drafts import ask_task_drafts, read_task_drafts
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.tasks import File
+from skillopt.prompts.task_drafts import read_task_drafts
 from skillopt.verifiers import load_verifier
 
-SKILL = Skill(
-    "rows", SkillDocument("# Rows\n\n- Trim {{count}}.\n"), (File("a.md", b"More rules."), File("b.bin", b"\0\1"))
-)
 CHECK = {"kind": "regex", "pattern": "x"}
 
 
@@ -25,17 +20,6 @@ def reply(*tasks: object) -> str:
 
 def task(**more: object) -> dict[str, object]:
     return {"id": "one", "prompt": "Do it.", "checks": [CHECK], **more}
-
-
-def test_the_prompt_shows_skill_text_files_and_known_tasks_as_data() -> None:
-    prompt = ask_task_drafts(SKILL, 5, ["Trim  this.\nNow."], judged=False)
-    assert "Write 5 tasks" in prompt
-    assert "- Trim {{count}}." in prompt
-    assert "### a.md\nMore rules." in prompt
-    assert "b.bin" not in prompt
-    assert "- Trim this. Now." in prompt
-    assert "criteria" not in prompt
-    assert '"kind": "criteria"' in ask_task_drafts(SKILL, 5, [], judged=True)
 
 
 @pytest.mark.parametrize(
@@ -53,19 +37,6 @@ def test_a_check_becomes_the_verifier_of_its_kind(check: object, kind: str, opti
     (draft,) = read_task_drafts(reply(task(checks=[check]))).drafts
     assert (draft.task.verifier.kind, json.loads(draft.task.verifier.options)) == (kind, options)
     load_verifier(draft.task.verifier)
-
-
-def test_several_checks_are_one_verifier_with_the_judge_last() -> None:
-    criteria = {"kind": "criteria", "criteria": ["Kind."]}
-    (draft,) = read_task_drafts(reply(task(checks=[criteria, CHECK]))).drafts
-    assert [part.kind for part in draft.task.verifier.parts] == ["regex", "rubric"]
-    load_verifier(draft.task.verifier)
-
-
-def test_ids_are_plain_and_unique_and_near_misses_are_tagged() -> None:
-    found = read_task_drafts(reply(task(id="A b/c!"), task(id="a-b-c", near_miss=True), task(id=None)), ["task-3"])
-    assert [draft.task.id for draft in found.drafts] == ["a-b-c", "a-b-c-2", "task-3-2"]
-    assert [draft.task.tags for draft in found.drafts] == [(), ("near-miss",), ()]
 
 
 @pytest.mark.parametrize(

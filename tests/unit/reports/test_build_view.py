@@ -1,6 +1,6 @@
 """The view of a run's record: every number is the recorded one, and what was not run did not fail."""
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import (
     EditRefused,
     EditScreened,

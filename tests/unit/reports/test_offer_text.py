@@ -95,8 +95,8 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
 
 
 def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_that_it_is_not_shown() -> None:
-    grading = Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
-    view = replace(offer(*TEXTS), grade=Grade.UNPROVEN, grading=grading)
+    grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
+    view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading)
     assert "2 → 7 of 8" in offer_title(view)
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith(", proven here")
     assert offer_title(replace(view, draft=True)).endswith(", draft, likely better (91%)")
@@ -151,7 +151,7 @@ def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
         replace(view, after=f"{view.after}- More.\n"),
         replace(view, before=f"{view.before}- Less.\n"),
         replace(view, claim=None, unmeasured="no"),
-        replace(view, grade=Grade.UNPROVEN),
+        replace(view, grade=Grade.LIKELY),
     ):
         assert offer_mark(other) != offer_mark(view)
 

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.runs.forecast import Cost, Forecast, costs_of, forecast, is_paid
 from skillopt.runs.prospect import Range, cap_to_set, likely_calls, what_it_can_show
-from skillopt.settings import Price, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import File, Suite, Task, VerifierSpec
@@ -33,11 +33,6 @@ def cost(folder: Path, suite: Suite, **settings: object) -> tuple[Cost, Cost]:
     return costs_of(folder, Settings.model_validate(settings), suite, SKILL)
 
 
-def test_more_tasks_take_more_rollouts_and_a_further_harness_and_a_held_out_test_too() -> None:
-    assert foreseen(6).rollouts.median < foreseen(30).rollouts.median < foreseen(300).rollouts.median
-    assert foreseen(12).rollouts.median < foreseen(12, {"harness": ["demo", "demo/hasty"]}).rollouts.median
-
-
 @pytest.mark.parametrize(("cap", "value"), [("max_rollouts", 15), ("max_usd", 20.0), ("max_tokens", 2_000)])
 def test_no_figure_is_above_its_cap(cap: str, value: float) -> None:
     capped = foreseen(16, {cap: value})
@@ -56,19 +51,6 @@ def test_cost_and_time_are_those_of_the_calls_and_workers_share_rollouts() -> No
     assert found.minutes.median == pytest.approx(rollouts / 2 + calls / 2)
 
 
-def test_what_is_not_recorded_is_right_to_a_factor_of_two_and_unknown_stays_unknown() -> None:
-    number, none = Range(6, 6, 6), Range(0, 0, 0)
-    assert forecast(number, none, (Cost(10, 1.0, 60.0), RECORDED[1]), Settings()).usd == Range(3, 6, 12)
-    unknown = forecast(number, number, (Cost(10, None, None, 9), RECORDED[1]), Settings())
-    assert (unknown.usd, unknown.minutes) == (None, None)
-    assert unknown.words == "about 6 rollouts, 6 optimizer calls, time unknown, price unknown"
-
-
-def test_one_line_says_all_and_a_range_of_one_figure_once() -> None:
-    found = Forecast(Range(16, 114, 388), Range(0, 0, 0), Range(0, 0, 0), Range(0.5, 1, 2), Range(0.5, 59.6, 200))
-    assert found.words == "about 114 (16 to 388) rollouts, 1 h 00 (under 1 min to 3 h 20), $1.00 ($0.50 to $2.00)"
-
-
 @pytest.mark.parametrize("count", [2, 3, 8, 30])
 def test_a_cap_that_is_too_low_is_refused_with_the_cap_that_estimate_names(count: int) -> None:
     named = cap_to_set(alike(count), Settings())
@@ -76,13 +58,6 @@ def test_a_cap_that_is_too_low_is_refused_with_the_cap_that_estimate_names(count
     assert not refused.can_show
     assert f"raise it to {named}" in refused.words
     assert what_it_can_show(alike(count), Settings(max_rollouts=named)).can_show
-
-
-def test_a_lower_cap_detects_larger_gains_only() -> None:
-    free, capped = (what_it_can_show(alike(12), Settings(max_rollouts=cap)) for cap in (None, 60))
-    assert free.least_here is not None
-    assert capped.least_here is not None
-    assert free.least_here < capped.least_here
 
 
 @pytest.mark.parametrize(
@@ -120,12 +95,3 @@ def test_without_records_an_agent_a_judge_and_input_files_cost_more(tmp_path: Pa
     assert None not in found
     assert found == sorted(found, key=lambda usd: usd or 0.0)
     assert agent.tokens > 50 * plain.tokens
-
-
-def test_own_prices_count_and_programs_and_people_cost_nothing(tmp_path: Path) -> None:
-    own = {"mine": Price(input=1.0, output=1.0)}
-    assert cost(tmp_path, alike(4), harness="chat/openai-compatible/mine", prices=own)[0].usd is not None
-    assert cost(tmp_path, alike(4), harness="codex/a-model-nobody-lists")[0].usd is None
-    demo, hand, none = (cost(tmp_path, alike(4), harness=name)[0] for name in ("demo", "chat/handoff", ""))
-    assert (demo.usd, hand.usd, none.usd) == (0.0, 0.0, None)
-    assert hand.seconds is None

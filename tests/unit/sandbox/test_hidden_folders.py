@@ -76,7 +76,7 @@ Layout = Callable[[Path], tuple[Path, set[Path]]]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_all_that_belongs_to_the_repository_is_hidden(
+def test_all_that_is_of_the_repository_is_hidden(
     layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, places = layout(tmp_path)
@@ -86,7 +86,7 @@ def test_all_that_belongs_to_the_repository_is_hidden(
 
 @needs_bwrap
 @pytest.mark.parametrize("layout", LAYOUTS[:5])
-def test_a_program_in_the_sandbox_finds_no_answer_of_the_repository(
+def test_a_program_in_the_sandbox_finds_no_answer(
     layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, _ = layout(tmp_path)
@@ -95,9 +95,7 @@ def test_a_program_in_the_sandbox_finds_no_answer_of_the_repository(
 
 
 @needs_bwrap
-def test_a_suite_that_lies_elsewhere_is_hidden_with_its_repository_once_it_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_suite_elsewhere_is_hidden_once_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evals, project = committed(tmp_path / "evals"), tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)

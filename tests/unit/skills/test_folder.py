@@ -14,7 +14,6 @@ from skillopt.skills.folder import (
     MAX_FILES,
     decode_skill,
     encode_skill,
-    find_skill_folders,
     is_shipped,
     read_skill,
     skill_from_files,
@@ -80,9 +79,7 @@ def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_pa
         (".", "leads to a folder around it"),
     ],
 )
-def test_a_link_that_leads_out_or_nowhere_or_around_is_left_out_with_the_reason(
-    tmp_path: Path, target: str, why: str
-) -> None:
+def test_a_link_that_leads_out_nowhere_or_around_is_left_out(tmp_path: Path, target: str, why: str) -> None:
     repository = tmp_path / "repository"
     folder = make(repository, {"kept.md": b"x"})
     (tmp_path / "outside").write_text("secret")
@@ -110,21 +107,6 @@ def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(t
     assert any(b"secret" in file.content for file in read_skill(folder).shipped)
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("nowhere", "nothing there; check the path"),
-        ("tidy/SKILL.md", "found a file; give the folder"),
-        (".", r"expected a file 'SKILL\.md', found none; create it"),
-    ],
-)
-def test_a_path_that_is_no_skill_folder_is_refused_with_the_next_step(tmp_path: Path, path: str, message: str) -> None:
-    make(tmp_path, {})
-
-    with pytest.raises(SkillError, match=message):
-        read_skill(tmp_path / path)
-
-
 def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     folder = make(tmp_path, {f"data/{number}": b"" for number in range(MAX_FILES)})
 
@@ -132,15 +114,6 @@ def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
         read_skill(folder)
     (folder / "data" / "0").unlink()
     assert len(read_skill(folder).shipped) == MAX_FILES
-
-
-def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path: Path) -> None:
-    kept = ("", "skills/a", ".claude/skills/b", "plugins/p/skills/group/c")
-    for folder in (*kept, "node_modules/x/skills/d", ".git/e", ".skillopt/f"):
-        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / folder / "SKILL.md").touch()
-
-    assert find_skill_folders(tmp_path) == sorted(folder or "." for folder in kept)
 
 
 @given(

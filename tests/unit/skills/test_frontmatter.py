@@ -99,9 +99,7 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
         *(("name: x\ndescription: plain", "x", "plain"), ("[", None, None)),
     ],
 )
-def test_a_broken_frontmatter_is_read_line_by_line_as_clients_do(
-    yaml: str, name: str | None, description: str | None
-) -> None:
+def test_a_broken_frontmatter_is_read_line_by_line(yaml: str, name: str | None, description: str | None) -> None:
     found = read_leniently(SkillDocument(f"---\n{yaml}\n---\nbody\n"))
 
     assert (found.name, found.description) == (name, description)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import EditError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Edit, Op, apply_edits, split_lines
+from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.skills.folder import decode_skill, encode_skill, skill_from_files
 from skillopt.skills.trained_files import BEGINS_FILE, SkillPlace, join_files, split_text
 from skillopt.tasks import File
@@ -126,17 +126,3 @@ def test_a_file_is_not_deleted_and_changed_at_once_and_not_touched_without_agree
     ):
         with pytest.raises(EditError, match=re.escape(said)):
             files_after(*edits, trained=trained)
-
-
-def test_headings_of_scripts_are_none_and_a_section_ends_with_its_file() -> None:
-    document = skill().document
-    assert [section.title for section in document.sections] == ["Rows", "Dates"]
-    assert document.text[slice(document.sections[0].start, document.sections[0].end)] == "# Rows\n\n- Trim spaces.\n"
-    assert [block.text for block in document.blocks] == ["- Trim spaces.", "- Write ISO dates.", "gone"]
-
-
-def test_guidance_is_kept_in_the_first_file_and_lines_of_a_script_stay_together() -> None:
-    document = skill().document.with_region("guidance", "Look twice.")
-    assert ("Look twice." in document.file().text, document.file("scripts/tidy.py").text) == (True, SCRIPT)
-    whole = Edit("e", Op.ADD, content="- a\n- b", file="scripts/list.txt", line_tasks=(("t",), ("u",)))
-    assert split_lines(whole) == (whole,)

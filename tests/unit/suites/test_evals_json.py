@@ -13,7 +13,7 @@ from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Task
 
-DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"
 SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
 RUBRIC = {"expectations": ["It is right"]}
 
@@ -71,40 +71,27 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"prompt": ""}, "expected a `prompt` that is not empty, found none; add what the agent is asked to do"),
-        ({"prompt": None, "turns": [{"user": "a"}]}, "expected one request, found several turns, which cannot be run"),
-        ({"prompt": "\ud800"}, "expected text, found '\\ud800', half of a character; correct it"),
-        ({"prompt": " do  IT."}, "expected another prompt or other files than 'eval-1' has (line 3), found the same"),
-        ({"expectations": [3]}, "expected a criterion with a text, found 3; add what must hold"),
-        (
-            {"expectations": [], "assertion": ["It is done."]},
-            "expected `expectations`, `assertions` or `expected_output`, found none; did you mean 'assertions' by",
-        ),
-        ({"expectations": []}, "expected `expectations`, `assertions` or `expected_output`, found none"),
-        ({"assertions": [str(at) for at in range(50)]}, "expected at most 50 criteria, found 51; remove some"),
-        (
-            {"assertions": [{"type": "xpath", "value": "a"}]},
-            "expected a type of check such as contains, regex or equals",
-        ),
-        ({"history": [{"role": "user"}]}, "expected a task that its prompt and files say whole, found 'history'"),
-        ({"systemPrompt": "Be brief."}, "expected a task that its prompt and files say whole, found 'systemprompt'"),
-        ({"context": {"today": "Monday"}}, "expected a task that its prompt and files say whole, found 'context'"),
-        ({"files": [3]}, "expected paths of files under `files`, found 3; write the files out"),
+        ({"prompt": ""}, "`prompt` that is not"),
+        ({"prompt": None, "turns": [{"user": "a"}]}, "found several turns"),
+        ({"prompt": "\ud800"}, "found '\\ud800'"),
+        ({"prompt": " do  IT."}, "'eval-1' has (line 3)"),
+        ({"expectations": [3]}, "text, found 3"),
+        ({"expectations": [], "assertion": ["It is done."]}, "did you mean 'assertions'"),
+        ({"expectations": []}, "or `expected_output`, found none"),
+        ({"assertions": [str(at) for at in range(50)]}, "50 criteria, found 51"),
+        ({"assertions": [{"type": "xpath", "value": "a"}]}, "a type of check"),
+        ({"systemPrompt": "Be brief."}, "whole, found 'systemprompt'"),
+        ({"context": {"today": "Monday"}}, "whole, found 'context'"),
+        ({"files": [3]}, "`files`, found 3"),
         ({"files": ["../secret"]}, "expected a relative path"),
-        ({"files": ["a" * 300]}, "expected readable files, found: File name too long"),
-        ({"files": ["none.csv"]}, "expected a file 'none.csv' in "),
-        ({"files": ["link"]}, "expected a file inside "),
-        (
-            {"files": ["evals/evals.json"]},
-            "expected an input file, found 'evals/evals.json', which contains the criteria",
-        ),
-        (
-            {"files": ["evals/files/a.csv", "a.csv"]},
-            "expected each workspace path once, and no file in place of a folder, found 'a.csv'",
-        ),
+        ({"files": ["a" * 300]}, "File name too long"),
+        ({"files": ["none.csv"]}, "a file 'none.csv' in"),
+        ({"files": ["link"]}, "a file inside"),
+        ({"files": ["evals/evals.json"]}, "which contains the criteria"),
+        ({"files": ["evals/files/a.csv", "a.csv"]}, "folder, found 'a.csv'"),
     ],
 )
-def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load(
+def test_an_eval_that_cannot_run_is_skipped_with_its_line(
     tmp_path: Path, changes: dict[str, object], reason: str
 ) -> None:
     good = {"id": 1, "prompt": "Do it.", **RUBRIC}
@@ -116,7 +103,7 @@ def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load
 
     (skipped,) = reading.skipped
     assert (skipped.path, skipped.line, skipped.name) == (folder / "evals" / "evals.json", 4, "eval-2")
-    assert skipped.reason.startswith(reason)
+    assert reason in skipped.reason
     assert [task.id for _, task in reading.tasks] == ["eval-1", "eval-more-0"]
     assert load_suite(folder).skipped == 1
 
@@ -129,9 +116,7 @@ JSON = st.recursive(
 
 
 @given(value=JSON, indent=st.sampled_from([0, 2]))
-def test_every_key_and_item_of_json_is_found_on_its_line(
-    tmp_path_factory: pytest.TempPathFactory, value: object, indent: int
-) -> None:
+def test_all_of_json_is_found_on_its_line(tmp_path_factory: pytest.TempPathFactory, value: object, indent: int) -> None:
     def walk(value: object, place: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
         steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         return [place, *(found for step, inner in steps for found in walk(inner, (*place, step)))]

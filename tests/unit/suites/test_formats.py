@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.formats import TASK_FORMATS, find_tasks
+from skillopt.suites.formats import find_tasks
 from skillopt.tasks import Task
-from tools.formats_table import FIXTURES, ROWS, fixture_of
+from tests.contracts.format_contract import CORE_SHAPES, FormatContract
+from tools.formats_table import fixture_of
 
 
 def tasks_of(shape: str) -> dict[str, Task]:
@@ -27,10 +28,8 @@ def evals(folder: Path, value: object) -> Path:
     return folder / "evals.json"
 
 
-def test_every_fixture_has_a_row_in_the_table_of_the_documentation() -> None:
-    assert [row.shape for row in ROWS] == list(dict.fromkeys(row.shape for row in ROWS))
-    assert {row.shape for row in ROWS} == {folder.name for folder in FIXTURES.iterdir()}
-    assert {read_tasks(fixture_of(row.shape)).format for row in ROWS} == TASK_FORMATS.keys()
+@pytest.mark.parametrize("shape", CORE_SHAPES)
+class TestFormatsOfTheCore(FormatContract): ...
 
 
 def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
@@ -48,50 +47,8 @@ def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> N
     assert tasks["eval-2"].verifier.judged
 
 
-CASE = {
-    "schema_version": "1.1",
-    "execution": {"prompt": "Greet Ben."},
-    "graders": [{"type": "regex", "pattern": "Ben"}],
-}
-
-
-def plugin(folder: Path, *skills: str, evals: str = "evals", **cases: str) -> list[Path]:
-    """Make a plugin with its own evals; a case is for the skill that its grader wants to be loaded."""
-    loaded = [{"type": "tool_used", "tool": "Skill", "input_match": '"pl:{}"'}]
-    files = {f"skills/{name}/SKILL.md": f"---\nname: {name}\n---\n" for name in skills}
-    for case, skill in cases.items():
-        graders = json.dumps({**CASE, "graders": [*CASE["graders"], *loaded]}).replace("{}", skill)
-        files[f"{evals}/{case.replace('__', '/')}/case.yaml"] = graders if skill else json.dumps(CASE)
-    manifest = {"name": "pl", "experimental": {"evals": evals}} if evals != "evals" else {"name": "pl"}
-    files[".claude-plugin/plugin.json"] = json.dumps(manifest)
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / "skills" / name for name in skills]
-
-
-def test_the_evals_of_a_plugin_are_those_of_its_only_skill_wherever_its_manifest_has_them(tmp_path: Path) -> None:
-    (skill,) = plugin(tmp_path, "greet", evals="quality/evals", hello="", two="")
-
-    assert find_tasks(skill) == tmp_path / "quality" / "evals"
-
-
-def test_the_evals_of_a_plugin_with_several_skills_are_those_of_the_skill_that_folders_or_graders_name(
-    tmp_path: Path,
-) -> None:
-    by_folder = plugin(tmp_path / "a", "greet", "greet-all", greet__hello="", other="greet-all")
-    by_grader = plugin(tmp_path / "b", "greet", "greet-all", hello="greet-all", two="greet-all")
-    unnamed = plugin(tmp_path / "c", "greet", "greet-all", hello="", two="")
-
-    assert [find_tasks(skill) for skill in by_folder] == [tmp_path / "a/evals/greet", None]
-    assert [find_tasks(skill) for skill in by_grader] == [None, tmp_path / "b/evals"]
-    assert [find_tasks(skill) for skill in unnamed] == [None, None]
-
-
 @pytest.mark.parametrize("found", ["evals/evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"])
-def test_a_skill_brings_its_tasks_wherever_people_keep_them_and_other_folders_bring_none(
-    tmp_path: Path, found: str
-) -> None:
+def test_a_skill_brings_its_tasks_and_other_folders_bring_none(tmp_path: Path, found: str) -> None:
     (tmp_path / found).parent.mkdir(exist_ok=True)
     (tmp_path / found).write_text('[{"prompt": "a", "expected": "b"}]', encoding="utf-8")
     assert find_tasks(tmp_path) is None
@@ -101,9 +58,7 @@ def test_a_skill_brings_its_tasks_wherever_people_keep_them_and_other_folders_br
     assert find_tasks(tmp_path) == tmp_path / found
 
 
-def test_whatever_a_reader_stumbles_over_is_an_error_with_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_reader_stumbles_over_is_an_error_with_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(_: Path) -> None:
         raise ValueError("bad\nvalue")
 
@@ -168,9 +123,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=300)
 @given(value=VALUES | st.lists(st.dictionaries(KEYS, VALUES, min_size=3, max_size=6), min_size=1, max_size=4))
-def test_whatever_stands_in_a_file_it_loads_or_is_refused_with_its_place(
-    tmp_path_factory: pytest.TempPathFactory, value: object
-) -> None:
+def test_any_file_loads_or_is_refused_with_its_place(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
     path = evals(tmp_path_factory.mktemp("any"), value)
 
     said, reading = "", None

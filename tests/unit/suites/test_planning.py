@@ -36,8 +36,6 @@ def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes:
         ({Split.TEST: 0.0, Split.TRAIN: 2, Split.VAL: 1}, (13, 7, 0)),
     ],
 )
-def test_stated_shares_are_filled_exactly_and_none_of_them_is_empty(
-    shares: dict[Split, float], sizes: tuple[int, int, int]
-) -> None:
+def test_stated_shares_are_filled_and_none_is_empty(shares: dict[Split, float], sizes: tuple[int, int, int]) -> None:
     found = plan_splits(tasks(20), shares)
     assert (len(found.train), len(found.val), len(found.test), found.folds) == (*sizes, None)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.suites.planning import split_by_date
 from skillopt.suites.suite_file import add_tasks
@@ -65,13 +64,6 @@ def test_tasks_of_other_commits_are_other_tasks_and_are_written_with_their_commi
     assert "repository" not in task_entry(Task("t", "Do.", VerifierSpec("exact")))
 
 
-def test_a_commit_that_is_not_there_is_named_with_its_line(project: Path) -> None:
-    block = entry(project, "one").replace(git(project, "rev-parse", "HEAD"), "a" * 40, 1)
-    with pytest.raises(SuiteError, match=r"suite\.yaml:4: task 'one'"):
-        add_tasks(project / "suites" / "agents" / "suite.yaml", [block])
-    assert not (project / "suites" / "agents" / "suite.yaml").exists()
-
-
 def test_tasks_with_dates_are_put_in_splits_by_them_and_later_ones_go_where_they_belong(project: Path) -> None:
     suite = project / "suites" / "agents" / "suite.yaml"
     prompts = [f"Read {word} bills of the {word}." for word in ("ship", "cab", "inn", "shop")]
@@ -99,10 +91,3 @@ def test_of_many_the_youngest_are_held_out_and_no_day_is_cut() -> None:
         "2026-01-05-x": Split.VAL,
         "2026-01-09-y": Split.TEST,
     }
-
-
-@pytest.mark.parametrize(
-    "ids", [["2026-01-01-a"] * 3, ["a", "b", "c", "d"], [f"2026-01-01-{name}" for name in "abcdef"]]
-)
-def test_without_dates_with_few_tasks_or_on_one_day_no_splits_are_given(ids: list[str]) -> None:
-    assert split_by_date(ids, {}) == {}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.prompts.task_drafts import TaskDraft
-from skillopt.suites.review_file import Decision, drafted, put_candidates, read_candidates, remove
+from skillopt.suites.review_file import Decision, drafted, put_candidates, read_candidates
 from skillopt.suites.trials import TrialResult, Tried
 from skillopt.suites.writing import task_entry
 from skillopt.tasks import File, Task, VerifierSpec
@@ -39,9 +39,7 @@ def test_a_draft_stands_in_a_file_of_its_own_with_its_outcome_and_waits(tmp_path
 
 
 @pytest.mark.parametrize(("word", "decision"), [("keep", Decision.KEEP), ("Drop ", Decision.DROP)])
-def test_a_decision_written_in_an_editor_counts_and_so_does_a_changed_task(
-    tmp_path: Path, word: str, decision: Decision
-) -> None:
+def test_a_decision_in_an_editor_counts_and_a_changed_task(tmp_path: Path, word: str, decision: Decision) -> None:
     put(tmp_path, TRIED)
     (path,) = tmp_path.iterdir()
     text = path.read_text(encoding="utf-8").replace("decision: open", f"decision: '{word}'").replace("Do it", "Do that")
@@ -59,39 +57,12 @@ def test_a_decision_written_in_an_editor_counts_and_so_does_a_changed_task(
         ("task:", "tusk:", r"one.yaml:1: expected a candidate with a `task`"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_its_line(
-    tmp_path: Path, before: str, after: str, problem: str
-) -> None:
+def test_an_unreadable_file_is_named_with_its_line(tmp_path: Path, before: str, after: str, problem: str) -> None:
     put(tmp_path, TRIED)
     (path,) = tmp_path.iterdir()
     path.write_text(path.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
     with pytest.raises(SuiteError, match=problem):
         read_candidates(tmp_path)
-
-
-def test_the_last_candidate_takes_its_folder_with_it(tmp_path: Path) -> None:
-    folder = tmp_path / "rows"
-    put(folder, *(replace(TRIED, draft=TaskDraft(replace(TASK, id=name))) for name in ("a", "b")))
-    first, second = read_candidates(folder)
-    remove([first])
-    assert read_candidates(folder) == (second,)
-    remove([second])
-    assert not folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("verifier", "judged"),
-    [
-        (VerifierSpec("rubric", '{"criteria": ["It is right."]}'), True),
-        (VerifierSpec("checks", '{"checks": [{"kind": "rubric", "options": {"criteria": ["x"]}}]}'), True),
-        (VerifierSpec("exact", '{"value": "rubric"}'), False),
-    ],
-)
-def test_an_entry_tells_whether_a_model_judges_it(tmp_path: Path, verifier: VerifierSpec, *, judged: bool) -> None:
-    put_candidates(tmp_path, ("rows", "harvest"), [(task_entry(replace(TASK, verifier=verifier)), "asked once", ())])
-    (entry,) = read_candidates(tmp_path)
-
-    assert entry.judged is judged
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.just(HOSTILE), st.text(st.characters(codec="utf-8")))

@@ -56,9 +56,7 @@ def tried(answers: Answers, *drafts: TaskDraft) -> tuple[Tried, ...]:
         *(({"with": None}, TrialResult.NOT_TRIED), ({"solver": None}, TrialResult.NOT_TRIED)),
     ],
 )
-def test_how_the_trials_went_says_what_a_draft_is_good_for(
-    scores: dict[str, float | None], result: TrialResult
-) -> None:
+def test_trials_say_what_a_draft_is_good_for(scores: dict[str, float | None], result: TrialResult) -> None:
     (found,) = tried(Answers(one=scores), draft("one"))
     assert found.result is result
     assert found.result.kept is (result in {TrialResult.FAILS, TrialResult.HELPED, TrialResult.HARMED})

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.suites import load_suite, plan_suite, read_tasks
 from skillopt.suites.sources import parse_yaml
 from skillopt.suites.writing import write_suite, yaml_text
 from skillopt.tasks import File, Task, VerifierSpec
-from tools.formats_table import ROWS, fixture_of
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
     ["a\n\n b \n", "- a\nb: c\n", "yes", "~", "1", "a: b", "# a", " a\nb", "a\r\nb", "\ta\nb\n", "a\n\n", "|\n>\n"]
@@ -28,27 +25,9 @@ values = st.recursive(
 )
 
 
-def written(folder: Path, files: tuple[File, ...]) -> Path:
-    for file in files:
-        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file.path).write_bytes(file.content)
-    return folder
-
-
 @given(st.dictionaries(texts.filter(lambda key: key != "<<"), values, min_size=1, max_size=4))
 def test_values_that_are_written_as_yaml_are_read_as_they_were(value: dict[str, object]) -> None:
     assert parse_yaml(Path("a.yaml"), yaml_text(value)).value == value
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if row.shape != "triggers"], ids=lambda row: row.shape)
-def test_tasks_of_every_format_are_the_same_after_they_were_written(tmp_path: Path, row: object) -> None:
-    fixture = fixture_of(getattr(row, "shape", ""))
-    reading = read_tasks(fixture, commands=True)
-
-    folder = written(tmp_path, write_suite(reading.name, reading.tasks, reading.shares))
-
-    assert read_tasks(folder).tasks == reading.tasks
-    assert load_suite(folder).digest == plan_suite(reading).digest
 
 
 def test_a_suite_is_written_to_be_read_by_people() -> None:

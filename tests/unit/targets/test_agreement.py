@@ -67,9 +67,7 @@ def test_whoever_starts_the_program_may_name_agents(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(("name", "place"), [("claude-code", ""), ("codex", "[skills.rows]\n")])
-def test_a_cloned_repository_does_not_take_an_agent_out_of_its_sandbox_unasked(
-    tmp_path: Path, name: str, place: str
-) -> None:
+def test_a_cloned_repository_takes_no_agent_out_of_its_sandbox_unasked(tmp_path: Path, name: str, place: str) -> None:
     (tmp_path / "skillopt.toml").write_text(f'harness = "{name}"\n{place}sandbox = "none"\n')
     settings = Project.find(tmp_path).settings({"sandbox": "none"})
     with pytest.raises(SettingsError, match=f"{name} without a sandbox"):

@@ -71,10 +71,6 @@ def test_the_skill_is_the_system_prompt_and_files_stand_in_the_prompt(tmp_path: 
     assert "300000 bytes, too long" in prompt
 
 
-def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: Path) -> None:
-    assert "Skill:" not in run(Told(lambda system, _: system), tmp_path, None).answer
-
-
 @pytest.mark.parametrize(
     ("task", "told"),
     [
@@ -86,16 +82,6 @@ def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: P
         (Task("t", "Write a file with hello.", VerifierSpec("rubric", '{"criteria": ["It is kind."]}')), True),
         (Task("t", "Say hello.", VerifierSpec("command", '{"run": ["true"]}')), True),
         (Task("t", "Say hello.", VerifierSpec("exact"), (File("a.txt", b"a"),)), True),
-    ],
-    ids=[
-        "answer",
-        "rubric",
-        "a caller's own kind",
-        "calls of tools",
-        "result in a file",
-        "prompt about a file",
-        "program",
-        "input file",
     ],
 )
 def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, tmp_path: Path, *, told: bool) -> None:

@@ -91,9 +91,7 @@ def test_a_prompt_that_no_argument_can_hold_is_missing_data_that_says_what_to_do
         run(harness, tmp_path, Task("t1", "x" * 100_001, VerifierSpec("exact")))
 
 
-def test_it_sees_the_keys_that_its_table_names_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_sees_the_keys_of_its_table_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "the-key")
     monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
     environment = {"CONFIG": "{config}/c.json", "ASKED": "{url}"}
@@ -135,14 +133,6 @@ def test_lines_of_json_tell_messages_calls_results_and_consumption(tmp_path: Pat
     assert "rows loaded: yes (discovery)" in trajectory.messages[1].text
 
 
-def test_pieces_of_words_are_joined_until_a_tool_is_used(tmp_path: Path) -> None:
-    pieces = [{"type": "text", "part": {"text": text}} for text in ("I ", "look.", "Do", "ne.")]
-    events = (*pieces[:2], {"type": "tool", "id": "a", "name": "bash", "input": "ls"}, *pieces[2:])
-    joined: dict[str, object] = {**LINES, "answer": {"when": {"type": "text"}, "text": "part.text", "joined": True}}
-    trajectory = run(agent(tmp_path, said(*events), SkillMode.FORCED, **joined), tmp_path)
-    assert [turn.text for turn in trajectory.messages[2:]] == ["I look.", "Done."]
-
-
 def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path) -> None:
     fields: dict[str, object] = {"answer": {"text": "results.0.text"}, "usage": {"input": "tokens", "usd": "cost"}}
     document = json.dumps({"results": [{"text": "Yes."}], "tokens": 5, "cost": 0.25}, indent=1)
@@ -161,9 +151,7 @@ def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path
         ({"name": "activate_skill", "input": {"name": "other"}}, "no"),
     ],
 )
-def test_whether_a_listed_skill_was_loaded_is_read_from_the_tools(
-    tmp_path: Path, call: dict[str, object], told: str
-) -> None:
+def test_whether_a_skill_was_loaded_is_read_from_the_tools(tmp_path: Path, call: dict[str, object], told: str) -> None:
     events = ({"type": "tool", "id": "1", **call}, {"type": "text", "part": {"text": "Done."}})
     trajectory = run(agent(tmp_path, said(*events), SkillMode.DISCOVERY, **LINES), tmp_path)
     assert f"rows loaded: {told} (discovery)" in trajectory.messages[1].text
@@ -196,9 +184,7 @@ def test_how_it_ended_is_told_by_status_and_words(tmp_path: Path, case: str) -> 
         ("echo x > out.txt; while :; do sleep 0.05; done", Status.TIMEOUT),
     ],
 )
-def test_one_that_hangs_is_ended_and_counts_where_it_had_done_something(
-    tmp_path: Path, lines: str, status: Status
-) -> None:
+def test_one_that_hangs_counts_where_it_had_done_something(tmp_path: Path, lines: str, status: Status) -> None:
     trajectory = run(agent(tmp_path, lines), tmp_path, Task("t1", "Wait.", VerifierSpec("exact"), timeout=0.4))
     assert trajectory.status is status
     assert trajectory.reason.startswith("timeout: ")
@@ -235,18 +221,6 @@ def test_identity_changes_with_table_program_model_and_mode(tmp_path: Path) -> N
     assert str(tmp_path) not in plain.identity
 
 
-@pytest.mark.process
-@needs_bwrap
-def test_the_version_is_read_among_other_words_and_a_program_without_one_is_known_by_its_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    for name, lines, told in (("tells", "echo My Agent CLI v1.2.3.", "v1.2.3"), ("fails", "exit 3", "program=")):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{lines}\n")
-        (tmp_path / name).chmod(0o755)
-        assert agent(tmp_path, "cat", command=[name]).identity.startswith(f"my-agent {told}")
-
-
 def test_a_cap_in_dollars_needs_a_bound_on_requests(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="many requests it makes"):
         agent(tmp_path, "cat").worst_case(RolloutRequest(None, TASK))
@@ -266,9 +240,7 @@ def test_a_file_of_the_user_is_not_shown_as_one_of_the_project(tmp_path: Path, w
         _ = agent(project, "cat", command=["{project}/agent.sh", word]).identity
 
 
-def test_without_a_sandbox_nobody_starts_a_program_to_ask_for_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_sandbox_no_program_is_asked_for_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bubblewrap, "_trouble", lambda: "bubblewrap (bwrap) is missing")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     harness = agent(tmp_path, f"touch {tmp_path}/ran; echo 1.0", command=["agent.sh"])

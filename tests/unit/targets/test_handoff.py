@@ -11,7 +11,6 @@ from skillopt.rollouts import Reply, Usage
 from skillopt.targets.handoff import HandoffFolder, HandoffModel
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.hands import answer_all
-from tests.fakes.projects import make_project, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
@@ -100,24 +99,3 @@ def test_an_answer_that_is_empty_or_no_text_is_refused(tmp_path: Path, content: 
     (folder / "answer.md").write_bytes(content)
     with pytest.raises(UsageError, match=r"answer.md: expected an answer"):
         model.reply("Why?")
-
-
-def test_a_skill_is_trained_by_edits_that_are_handed_off_and_nothing_answered_is_asked_again(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project", tasks=4)
-    options = [part for option in ("gate=paired", "confidence=0.6") for part in ("--set", option)]
-    command = ("optimize", "rows", "--json", "--model", "handoff", *options)
-    handed, answered = folder / ".skillopt" / "handoff", 0
-    for _ in range(60):
-        ended = skillopt(folder, *command)
-        if ended.returncode != 3:
-            break
-        assert str(handed / "manifest.json") in ended.stderr
-        fresh = answer_all(handed)
-        assert fresh, ended.stderr
-        answered += fresh
-    assert ended.returncode == 0, ended.stderr
-    result = json.loads(ended.stdout)
-    assert result["versions"]
-    assert result["test"] is None  # four held-out tasks can show nothing
-    assert answered == result["calls"]
-    assert list(handed.glob("*/*")) == []

@@ -17,54 +17,34 @@ def read(text: str) -> dict[str, AgentTable]:
     return read_agent_tables(tomllib.loads(text)["agents"], "skillopt.toml")
 
 
+COMMAND = 'command = ["a"]\n'
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('skills = ".my/skills"', "[agents.my-agent] expected command, found none; write it"),
-        ('command = ["a"]\n\nskils = ".x"', "[agents.my-agent] unknown field 'skils'; did you mean 'skills'?"),
-        (
-            'command = ["a"]\nanswer = { wen = { type = "x" }, text = "y" }',
-            "[agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
-        ),
-        ('command = "my-agent run"', '[agents.my-agent] command: expected a list, as in ["one", "two"], found'),
-        ("command = []", "[agents.my-agent] command: expected a list of 1 or more, found"),
-        ('command = ["a", "{promt}"]', "[agents.my-agent] unknown placeholder '{promt}'; did you mean '{prompt}'?"),
-        (
-            'command = ["a"]\nskills = "../up"',
-            "[agents.my-agent] skills: expected a relative path like '.agents/skills' without '..', found '../up'",
-        ),
-        (
-            'command = ["a"]\nkeys = ["sk-123"]',
-            "[agents.my-agent] keys: expected the name of an environment variable, found 'sk-123'",
-        ),
-        (
-            'command = ["a"]\nurl = ["https://me:secret@x.example"]',
-            "[agents.my-agent] url: expected an address like 'https://api.example.com'",
-        ),
-        (
-            'command = ["a"]\nerror = { text = "x" }',
-            "[agents.my-agent] expected answer beside error, found none; say where the words of the model stand",
-        ),
-        (
-            'command = ["a"]\nanswer = { text = "a..b" }',
-            "[agents.my-agent] answer.text: expected names joined by dots, like 'part.text', found 'a..b'",
-        ),
-        ('command = ["a"]\nturns = 5', "[agents.my-agent] expected {turns} in its command, environment or files"),
-        (
-            'command = ["a", "--config={project}/../../x"]',
-            "[agents.my-agent] expected a file of the project without '..', found '{project}/../../x'",
-        ),
-        ('command = ["a", "{turns}"]', "[agents.my-agent] expected turns of at least 1, found 0"),
-        (
-            'command = ["a"]\nanswer = { text = "a" }\nresult = { id = "i", text = "t" }',
-            "[agents.my-agent] expected tool with an id beside result, by which they belong together; add it",
-        ),
+        ('skills = ".my/skills"', "expected command, found none"),
+        (f'{COMMAND}skils = ".x"', "unknown field 'skils'; did you mean 'skills'?"),
+        (f'{COMMAND}answer = {{ wen = {{ type = "x" }}, text = "y" }}', "field 'answer.wen'; did you mean 'when'?"),
+        ('command = "my-agent run"', "command: expected a list, as"),
+        ("command = []", "command: expected a list of 1"),
+        ('command = ["a", "{promt}"]', "placeholder '{promt}'; did you mean '{prompt}'?"),
+        (f'{COMMAND}skills = "../up"', "found '../up'"),
+        (f'{COMMAND}keys = ["sk-123"]', "keys: expected the name"),
+        (f'{COMMAND}url = ["https://me:secret@x.example"]', "url: expected an address"),
+        (f'{COMMAND}error = {{ text = "x" }}', "expected answer beside error"),
+        (f'{COMMAND}answer = {{ text = "a..b" }}', "found 'a..b'"),
+        (f"{COMMAND}turns = 5", "expected {turns} in its"),
+        ('command = ["a", "--config={project}/../../x"]', "found '{project}/../../x'"),
+        ('command = ["a", "{turns}"]', "at least 1, found 0"),
+        (f'{COMMAND}answer = {{ text = "a" }}\nresult = {{ id = "i", text = "t" }}', "expected tool with an"),
     ],
 )
 def test_a_mistake_is_told_with_its_field(lines: str, told: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read(f"{HEAD}{lines}\n")
-    assert str(caught.value).startswith(f"skillopt.toml: {told}")
+    assert str(caught.value).startswith("skillopt.toml: [agents.my-agent] ")
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize("name", [*HARNESSES, *(name for name in MODELS if name not in HARNESSES)])

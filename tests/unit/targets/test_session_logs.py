@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from skillopt.targets.claude_code.sessions import ClaudeSessions
 from skillopt.targets.codex.sessions import CodexSessions
 from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
 from skillopt.targets.session_lines import LONGEST_SESSION_LINE, LineTally, find_logs, read_log
-from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
+from tests.fakes.past_sessions import Said, claude_log, codex_log, write_log
 
 TURNS = (
     Said("Clean data/vendors.csv for the import", skill="rows", path="data/vendors.csv", failed="KeyError: 'name'"),
@@ -45,19 +44,6 @@ def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interrup
     )
 
 
-@pytest.mark.parametrize("make", [codex_log, old_codex_log])
-def test_a_session_of_codex_gives_the_same_in_both_forms(
-    tmp_path: Path, make: Callable[..., list[dict[str, object]]]
-) -> None:
-    session = read(write_log(tmp_path / "a.jsonl", make("/home/ann/shop", TURNS)), codex=True)
-
-    assert (session.cwd, session.branch or "main", session.kind) == ("/home/ann/shop", "main", SessionKind.PERSON)
-    assert [turn.text for turn in session.turns] == [turn.text for turn in TURNS]
-    assert session.turns[0].skills == ("rows",)
-    assert session.turns[0].failures == ("KeyError: 'name'",)
-    assert "data/vendors.csv" in session.turns[0].paths
-
-
 @pytest.mark.parametrize(
     ("rows", "kind"),
     [
@@ -69,9 +55,7 @@ def test_a_session_of_codex_gives_the_same_in_both_forms(
         (codex_log("/w", TURNS, source={"subagent": "review"}), SessionKind.SUBAGENT),
     ],
 )
-def test_sessions_without_a_person_are_told_from_others(
-    tmp_path: Path, rows: list[dict[str, object]], kind: SessionKind
-) -> None:
+def test_sessions_without_a_person_are_told(tmp_path: Path, rows: list[dict[str, object]], kind: SessionKind) -> None:
     session = read(write_log(tmp_path / "a.jsonl", rows), codex="payload" in rows[0])
 
     assert session.kind is kind
@@ -84,17 +68,6 @@ def test_what_sub_agents_and_the_client_say_is_not_taken_for_words_of_the_person
     session = read(write_log(tmp_path / "a.jsonl", rows))
 
     assert [turn.text for turn in session.turns] == ["Before after", "/compact"]
-
-
-def test_a_skill_called_by_its_command_is_in_use_and_its_arguments_are_the_request(tmp_path: Path) -> None:
-    called = "<command-message>rows is running</command-message>\n<command-name>/rows</command-name>"
-    session = read(
-        write_log(
-            tmp_path / "a.jsonl", claude_log("/w", [Said(f"{called}\n<command-args>clean it all</command-args>")])
-        )
-    )
-
-    assert session.turns == (PastTurn("clean it all", ("rows",)),)
 
 
 def test_damaged_lines_are_counted_and_the_others_read(tmp_path: Path) -> None:

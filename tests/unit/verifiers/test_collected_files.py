@@ -67,9 +67,7 @@ def test_only_named_files_and_the_folders_of_patterns_are_looked_into() -> None:
         (["python", "check.py"], "import csv\nopen('../secret.txt'); open('/etc/x.conf'); 'check.py'", ()),
     ],
 )
-def test_a_check_without_a_declaration_gets_the_files_that_it_names(
-    argv: list[str], text: str, names: tuple[str, ...]
-) -> None:
+def test_an_undeclared_check_gets_the_files_that_it_names(argv: list[str], text: str, names: tuple[str, ...]) -> None:
     assert named_files(argv, [File("check.py", text.encode())]) == names
 
 
@@ -86,13 +84,8 @@ def test_a_check_without_a_declaration_gets_the_files_that_it_names(
 )
 def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> None:
     assert executed_names([path], ["run", "check"], [File("check", text.encode())]) == (path,)
-
-
-@pytest.mark.parametrize(
-    "text", ["import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"]
-)
-def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
-    assert executed_names(["total.json"], ["python", "check.py", "total.json"], [File("check.py", text.encode())]) == ()
+    for read in ("import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"):
+        assert executed_names(["total.json"], ["python", "check.py"], [File("check.py", read.encode())]) == ()
 
 
 @pytest.mark.parametrize(
@@ -107,10 +100,5 @@ def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
 def test_a_command_that_unpacks_or_applies_what_the_agent_left_is_named(text: str, command: str) -> None:
     assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == (command,)
     assert unpacking_commands(["sh", "-c", text], []) == (command,)
-
-
-@pytest.mark.parametrize(
-    "text", ["git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"]
-)
-def test_a_check_that_unpacks_nothing_has_no_such_command(text: str) -> None:
-    assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == ()
+    for plain in ("git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"):
+        assert unpacking_commands(["sh", "-c", plain], []) == ()

@@ -159,9 +159,7 @@ def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(("left", "value"), [(1_990, 1.0), (2_010, 0.0)])
-def test_where_files_are_collected_the_agent_may_leave_2000_entries_and_elsewhere_any_number(
-    workspace: Path, left: int, value: float
-) -> None:
+def test_where_files_are_collected_the_agent_may_leave_2000_entries(workspace: Path, left: int, value: float) -> None:
     for folder, count in (("out", left), ("elsewhere", 2_100)):
         (workspace / folder).mkdir()
         for number in range(count):

@@ -42,9 +42,7 @@ JUDGES: Final = {
 
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("in_file", [False, True])
-def test_a_judge_that_can_tell_data_from_orders_gives_no_bad_result_a_criterion_more(
-    judge: str, *, in_file: bool
-) -> None:
+def test_a_judge_that_tells_data_from_orders_gives_no_bad_result_more(judge: str, *, in_file: bool) -> None:
     changed = set()
     for name, attack in ATTACKS.items():
         for text in (f"{BAD}\n{attack}", f"{attack}\n{BAD}"):

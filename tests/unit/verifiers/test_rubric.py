@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import AnswersPendingError, ProviderError
+from skillopt.errors import ProviderError
 from skillopt.rollouts import Message, Score, Trajectory, Usage
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
@@ -60,19 +60,6 @@ def test_each_reading_has_an_order_a_key_and_a_control_of_its_own_and_a_rerun_th
     assert len(set(first.criteria.values()) & set(second.criteria.values())) == len(criteria)
     assert first.key != second.key
     assert judges[0].prompts == judges[1].prompts
-
-
-def test_both_first_readings_are_handed_off_in_one_round(tmp_path: Path) -> None:
-    def pending(_: str) -> str:
-        raise AnswersPendingError("handed off")
-
-    judge = JudgeDouble(sound, reply=pending)
-    with pytest.raises(AnswersPendingError):
-        judged(judge, tmp_path)
-    waited, answered = judge.prompts, JudgeDouble(sound)
-    judged(answered, tmp_path)
-    assert waited == answered.prompts
-    assert len(waited) == 2
 
 
 def wrong_key(prompt: str) -> str:

@@ -40,14 +40,6 @@ def without(folder: Path, *numbers: int) -> str:
 
 
 class TestNumbers:
-    def test_edits_are_numbered_over_all_versions_the_oldest_first(self, folder: Path) -> None:
-        first, second = version(folder, SORT, DATES), version(folder, ISO)
-        assert [(one.number, one.key, one.edit) for one in line(folder).edits] == [
-            (1, f"{first[:12]}/1", SORT),
-            (2, f"{first[:12]}/2", DATES),
-            (3, f"{second[:12]}/1", ISO),
-        ]
-
     @pytest.mark.parametrize("how", ["--squash", "--no-ff", "--ff-only"])
     def test_what_an_earlier_pull_request_merged_is_not_offered_again(self, folder: Path, how: str) -> None:
         version(folder, SORT)
@@ -60,12 +52,6 @@ class TestNumbers:
 
 
 class TestWithout:
-    def test_one_of_two_edits_beside_each_other_goes_alone(self, folder: Path) -> None:
-        version(folder, SORT, DATES)
-        assert without(folder, 1) == TEXT.decode() + "- Dates.\n"
-        assert without(folder, 2) == TEXT.decode() + "- Sort.\n"
-        assert without(folder, 1, 2) == TEXT.decode()
-
     def test_an_edit_that_another_one_changed_says_what_must_go_with_it(self, folder: Path) -> None:
         version(folder, SORT, DATES)
         second = version(folder, ISO, CASE)

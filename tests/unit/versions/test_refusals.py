@@ -4,15 +4,7 @@ from pathlib import Path
 
 from skillopt.skills.edits import Edit, Op
 from skillopt.versions.decisions import PersonsWord
-from skillopt.versions.refusals import (
-    add_refusals,
-    adopt_renamed,
-    read_refusals,
-    refusal_lines,
-    refusals_of,
-    refuse,
-    want_again,
-)
+from skillopt.versions.refusals import read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -60,19 +52,6 @@ def test_what_two_clones_refused_at_once_is_known_to_both_and_a_third_push_chang
     assert git(tmp_path / "bare.git", "rev-parse", REF) == tip
 
 
-def test_lines_that_came_without_git_are_no_news_to_the_remote_that_has_them(tmp_path: Path) -> None:
-    one, other = two_clones(tmp_path)
-    say_no(one, "a" * 12 + "/1")
-    say_no(one, "a" * 12 + "/2")
-    reach(one).push_refusals("rows")
-    tip = git(tmp_path / "bare.git", "rev-parse", REF)
-    add_refusals(other, "rows", ["not a line", *refusal_lines(one, refusals_of(one, "rows"))])
-    assert refusals_of(other, "rows") == refusals_of(one, "rows")
-    reach(other).fetch_refusals()
-    reach(other).push_refusals("rows")
-    assert git(tmp_path / "bare.git", "rev-parse", REF) == tip
-
-
 def test_a_version_that_is_wanted_after_all_frees_its_edits_but_not_those_dropped_one_by_one(tmp_path: Path) -> None:
     repository = Repository.find(make_repository(tmp_path))
     say_no(repository, "a" * 12 + "/1")
@@ -80,14 +59,3 @@ def test_a_version_that_is_wanted_after_all_frees_its_edits_but_not_those_droppe
     say_no(repository, "b" * 12 + "/1")
     want_again(repository, "rows", ["a" * 40])
     assert refused(repository) == ["a" * 12 + "/2", "b" * 12 + "/1"]
-
-
-def test_a_skill_that_was_renamed_twice_keeps_them_and_a_new_one_beside_it_has_none(tmp_path: Path) -> None:
-    repository = Repository.find(make_repository(tmp_path))
-    say_no(repository, "a" * 12 + "/1")
-    for old, new in (("rows", "lines"), ("lines", "records")):
-        git(tmp_path, "mv", f"skills/{old}", f"skills/{new}")
-        git(tmp_path, "commit", "--quiet", "-m", f"Rename {old}")
-    adopt_renamed(repository, "records", "skills/records")
-    adopt_renamed(repository, "columns", "skills/columns")
-    assert (refused(repository, "records"), refused(repository, "columns")) == (["a" * 12 + "/1"], [])

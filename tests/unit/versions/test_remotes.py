@@ -10,7 +10,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.branches import VERSION_BRANCHES, DraftBranch, document_on, find_removal, people_commits
+from skillopt.versions.branches import VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -75,9 +75,7 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
     assert theirs in git(bare, "rev-list", REF).split()
 
 
-def test_a_branch_that_a_person_rewrote_is_followed_while_all_that_is_here_was_pushed(
-    tmp_path: Path, bare: Path, folder: Path
-) -> None:
+def test_a_rewritten_branch_is_followed_where_all_here_was_pushed(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)
     there.push("rows", there.fetch_tips())
@@ -97,22 +95,6 @@ def test_a_branch_that_a_person_rewrote_is_followed_while_all_that_is_here_was_p
     with pytest.raises(VersionConflictError, match="has diverged"):
         rewrite("Once more")
     assert Repository.find(folder).branch_tip("rows") == ours
-
-
-def test_the_commit_that_removed_a_file_is_found_with_the_place_that_it_was_moved_to(folder: Path) -> None:
-    tip, repository = add_version(folder), Repository.find(folder)
-    path = f"{FOLDER}/SKILL.md"
-    assert document_on(repository, "rows", tip) == path
-    assert document_on(repository, "other", tip) == ""
-    assert find_removal(repository, git(folder, "rev-parse", "HEAD"), path) == ("", "")
-    git(folder, "mv", FOLDER, "moved")
-    git(folder, "commit", "--quiet", "-m", "Move")
-    moved = git(folder, "rev-parse", "HEAD")
-    assert find_removal(repository, moved, path) == (moved, "moved/SKILL.md")
-    git(folder, "rm", "--quiet", "-r", "moved")
-    git(folder, "commit", "--quiet", "-m", "Delete")
-    gone = git(folder, "rev-parse", "HEAD")
-    assert find_removal(repository, gone, "moved/SKILL.md") == (gone, "")
 
 
 def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
@@ -193,9 +175,7 @@ class TestTokens:
     @pytest.mark.parametrize(
         "key", ["http.https://127.0.0.1:9/.proxy", "http.sslVerify", "url.https://evil.example/.insteadOf"]
     )
-    def test_a_token_goes_nowhere_where_the_repository_configures_a_detour(
-        self, folder: Path, log: Path, key: str
-    ) -> None:
+    def test_a_token_goes_nowhere_where_a_detour_is_configured(self, folder: Path, log: Path, key: str) -> None:
         git(folder, "config", "remote.origin.url", "https://127.0.0.1:9/a/b.git")
         git(folder, "config", key, "https://127.0.0.1:9/")
         with pytest.raises(RemoteError, match="expected no detour"):
@@ -209,7 +189,7 @@ def draft_branch(folder: Path) -> DraftBranch:
 
 def add_draft(folder: Path, content: bytes = b"1") -> str:
     parent = git(folder, "rev-parse", "main")
-    trailers = (("Skill", "rows"), ("Grade", "unproven"))
+    trailers = (("Skill", "rows"), ("Grade", "likely better"))
     new = replace(NEW_VERSION, files=(File("SKILL.md", content),), trailers=trailers, parent=parent)
     return draft_branch(folder).publish(new)
 

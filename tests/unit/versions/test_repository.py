@@ -10,20 +10,12 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository, newest
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, newest
 
 # A name that is not Unicode, where the file system allows one.
 
 
 class TestShapesOfRepositories:
-    def test_a_version_is_one_commit_on_its_own_branch(self, folder: Path) -> None:
-        sha = commit(folder)
-        assert (
-            git(folder, "rev-parse", "skillopt/rows", "skillopt/rows^") == f"{sha}\n{git(folder, 'rev-parse', 'main')}"
-        )
-        assert git(folder, "diff", "--stat=200", "main", "skillopt/rows").startswith("skills/rows/SKILL.md | 1 +")
-        assert git(folder, "fsck", "--strict") == ""
-
     @pytest.mark.parametrize("index", ["2", "4"])
     def test_a_dirty_tree_its_index_and_head_are_not_touched(self, folder: Path, index: str) -> None:
         git(folder, "update-index", "--index-version", index)
@@ -37,13 +29,6 @@ class TestShapesOfRepositories:
         assert (folder / ".git" / "index").read_bytes() == before[1]
         assert git(folder, "status", "--porcelain=v2", "--branch") == before[0]
         assert (folder / FOLDER / "SKILL.md").read_text() == "Half written"
-
-    def test_sha_256_repositories_work_alike(self, tmp_path: Path) -> None:
-        folder = make_repository(tmp_path / "wide", "--object-format=sha256")
-        first = commit(folder)
-        second = commit(folder, parent=first, expected_tip=first, files=(File("SKILL.md", b"3"),), subject="rows: next")
-        assert len(second) == 64
-        assert [version.sha for version in Repository.find(folder).versions("rows")] == [second, first]
 
 
 class TestFiles:
@@ -86,16 +71,6 @@ class TestTheBranch:
             commit(folder, parent=first, expected_tip=first, subject="rows: next")
         assert git(tmp_path / "reading", "status", "--porcelain") == ""
         assert commit(folder) == first
-
-    @pytest.mark.parametrize("name", ["skillopt", "skillopt/rows/x/y"])
-    def test_a_branch_whose_name_is_in_the_way_is_named_before_anything_is_written(
-        self, folder: Path, name: str
-    ) -> None:
-        git(folder, "branch", name)
-        git(folder, "branch", "skillopt-draft/rows")
-        with pytest.raises(VersionConflictError, match=f"found {name};"):
-            Repository.find(folder).check_name("skillopt/rows")
-        Repository.find(folder).check_name("skillopt-draft/rows")
 
 
 class TestVersionsOfUsers:

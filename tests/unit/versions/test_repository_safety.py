@@ -30,7 +30,7 @@ class TestIdentity:
 
 
 class TestSurroundings:
-    def test_variables_that_a_hook_sets_do_not_lead_astray(
+    def test_variables_of_a_hook_lead_nowhere(
         self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other = make_repository(tmp_path / "other")
