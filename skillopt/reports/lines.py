@@ -131,9 +131,10 @@ class RunLines:
             return [(line, worked or isinstance(event, PatchTested))] if line else []
         lines = [(step.line, bool(step.edits or step.end)) for step in ended]
         in_step = isinstance(event, TrainMeasured | PatchTested | EditScreened | EditRefused | TextScreened)
-        of_step = isinstance(event, DraftChanged | StepFailed) and bool(ended)
-        # The result of the command repeats what was withheld.
-        if not (in_step or of_step or isinstance(event, ReleaseCheckWithheld)) and (line := event_line(event)):
+        # Said at the end of its step, where it did anything; the result of the command repeats what was withheld.
+        said = isinstance(event, DraftChanged | ReleaseCheckWithheld)
+        said = said or (isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection"))
+        if not (in_step or said) and (line := event_line(event)):
             lines.append((line, worked))
         return lines
 
