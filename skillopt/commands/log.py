@@ -10,8 +10,8 @@ from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text, fold_lines
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
+from skillopt.figures import read_headline
 from skillopt.gate.error_budget import ErrorBudget
-from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget

@@ -31,8 +31,7 @@ from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.blocks import Commands, Heading, Paragraph, ReportBlock, Table, cited
-from skillopt.reports.markdown import print_markdown, web_link
+from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, web_link, write_table
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
@@ -194,14 +193,15 @@ def render_night(night: Nightly) -> str:
     head = f"{offered} improved" if offered else "nothing improved"
     columns = ("", "skill", "training", "new versions", "rollouts", "pull request")
     more = len(night.skills) - _MOST_SHOWN
-    blocks: list[ReportBlock] = [
-        Heading(f"Skill training: {head}{f', {failed} failed' if failed else ''}"),
-        Paragraph(f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}."),
-        *([Table(columns, list(map(_row, night.skills[:_MOST_SHOWN])))] if night.skills else []),
-        *(block for row in night.skills[:_MOST_DETAILED] for block in _details(row)),
-        *([Paragraph(f"{more} more skills are not shown.")] if more > 0 else []),
-    ]
-    return print_markdown(blocks)
+    return print_markdown(
+        paragraphs(
+            f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
+            f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
+            write_table(columns, map(_row, night.skills[:_MOST_SHOWN])),
+            *(part for row in night.skills[:_MOST_DETAILED] for part in _details(row)),
+            f"{more} more skills are not shown." if more > 0 else "",
+        )
+    )
 
 
 def _row(row: SkillNight) -> tuple[str, ...]:
@@ -215,16 +215,16 @@ def _row(row: SkillNight) -> tuple[str, ...]:
     return sign, cited(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers)
 
 
-def _details(row: SkillNight) -> Iterator[ReportBlock]:
+def _details(row: SkillNight) -> Iterator[str]:
     skill = cited(row.skill, 80)
     silent = (Training.NO_SUITE, Training.NOT_DUE)
     why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
-        yield Paragraph(f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}")
+        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}"
     told = [text for text in (row.shrunk, row.described, *row.answers, *row.notes) if text]
-    yield from (Paragraph(f"{skill}: {_prose(text)}") for text in told)
-    commands = [command for text in (*why, *told) for command in _GIT.findall(text)]
-    yield from [Commands(commands)] if commands else []
+    yield from (f"{skill}: {_prose(text)}" for text in told)
+    found = [command for text in (*why, *told) for command in _GIT.findall(text)]
+    yield from [commands(found)] if found else []
 
 
 def _prose(text: str) -> str:

@@ -16,7 +16,7 @@ from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.ledger import Ledger, noun_of
+from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import read_looks, trained_descriptions
 from skillopt.versions.decisions import declined_runs
 
@@ -75,7 +75,7 @@ def _line(row: RunStatus) -> str:
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{_then(escape_terminal(row.declined))}"
-        f"{''.join(f'{_INDENT}{role}: {format_usage(usage, noun_of(role))}' for role, usage in row.spent.items())}"
+        f"{''.join(f'{_INDENT}{role}: {format_usage(usage, role)}' for role, usage in row.spent.items())}"
     )
 
 

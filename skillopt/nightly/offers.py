@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grades import grade_words
+from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
@@ -149,7 +149,7 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
     events = recorded_events(ledger, record.id)[::-1] if kind == "accepted" else []
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
     if test is not None and test.verdict.rejected:
-        return f"it is no better on the held-out test: {test.headline.words}"
+        return f"it is no better on the held-out test: {comparison_words(test.verdict, HELD_OUT)}"
     return ""
 
 
@@ -169,7 +169,7 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
     if record is None:
         unfit = unfit or _NO_RECORD
     elif not offered:
-        unfit = unfit or grade_words(grading)
+        unfit = unfit or name_grade(grading)
     moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
     return BranchOffer(
         branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark, waits=offered

@@ -44,6 +44,4 @@ class TriggerDescriptions:
 
 def _listing_text(report: LibraryReport) -> str:
     tried = [f"{escape_terminal(one.skill)}: {trained_text(one, verbose=False)}" for one in report.shortened]
-    return "\n".join(
-        [*report.lines, "", print_terminal([report.table]), "", *tried, *map(escape_terminal, report.notes)]
-    )
+    return "\n".join([*report.lines, "", print_terminal(report.table), "", *tried, *map(escape_terminal, report.notes)])

@@ -99,7 +99,7 @@ def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
     lines += _remarks(result["skipped"])
     lines.append(f"used: {result['paid_rollouts']} new runs; {CACHED}")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result["spent"].items()]
     if any(row.runs and not row.right and not row.undecided for row in quality.queries):
         lines.append(f"next: skillopt trigger {result['skill']} --train")
     elif quality.cut_off:
@@ -147,7 +147,7 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
         left = f"{result.error.left:.3f} of {result.error.allowed:.2f}"
         lines.append(f"error left for further trainings on these held-out requests: {left}; new requests bring more")
     lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
         more = "" if result.outcome == Outcome.ACCEPT.value else "write more requests and run this again, or "
