@@ -27,12 +27,11 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import ChangedTask, EvaluateResult, OutcomeChange, Scoring, changed_tasks
+from skillopt.figures import headline_of_verdict, passed_words, tally_passed, tally_words
 from skillopt.gate.decide import Verdict
-from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
-from skillopt.reports.blocks import Heading, Paragraph, Table, cited
-from skillopt.reports.markdown import print_markdown
+from skillopt.reports.markdown import cited, paragraphs, print_markdown, write_table
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.followed import followed_criteria
 from skillopt.runs.history import skill_at
@@ -177,12 +176,12 @@ def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
     runs = f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'new rollout')}"
     lines = [f"{result['skill']} on {result['split']}, {runs}"]
     targets = result.get("targets", [])
-    lines += [print_terminal([_matrix(targets)])] if targets else []
+    lines += [print_terminal(_matrix(targets))] if targets else []
     for one in targets or [result]:
         lines += [f"with {escape_terminal(one['target'])}"] if targets else []
         subjects = one["subjects"]
         for subject in subjects:
-            lines += _subject(subject, subjects[0]["name"], metric_label(result["metric"]), verbose=verbose)
+            lines += _subject(subject, subjects[0]["name"], verbose=verbose)
         lines += _worth(subjects)
     lines += [result["judge"].words] if result["judge"] else []
     return "\n".join(lines)
@@ -205,26 +204,25 @@ def _markdown(result: Mapping[str, Any]) -> str:
     targets = [{"target": name, "subjects": one["subjects"]} for name, one in named]
     digests = (f"{cited(one['name'])} {one['digest'][:SHORT]}" for one in targets[0]["subjects"] if one["digest"])
     told = f"Suite {result['suite'][:SHORT]}, {result['repeats']} runs a task, texts {', '.join(digests)}."
-    worth = [Paragraph(f"{line[0].upper()}{line[1:]}.") for one in targets for line in _worth(one["subjects"])]
-    title = Heading(f"{result['skill']} on {result['split']}, {result['at'][:10]}")
-    return print_markdown([title, Paragraph(told), _matrix(targets), *worth])
+    worth = [f"{line[0].upper()}{line[1:]}." for one in targets for line in _worth(one["subjects"])]
+    title = f"## {result['skill']} on {result['split']}, {result['at'][:10]}"
+    return print_markdown(paragraphs(title, told, _matrix(targets), *worth))
 
 
-def _matrix(targets: Sequence[Mapping[str, Any]]) -> Table:
+def _matrix(targets: Sequence[Mapping[str, Any]]) -> str:
     """Write tasks passed, with the 95% interval of their share, by subject and target."""
     rows = []
     for subjects in zip(*(one["subjects"] for one in targets), strict=True):
         tallies = [one["tally"] for one in subjects]
         limits = [share_interval(one.passed, max(1, one.measured)) for one in tallies]
         cells = (
-            f"{passed_words(one.passed * one.measured, one.measured)} ({low:.0%} to {high:.0%})"
-            for one, (low, high) in zip(tallies, limits, strict=True)
+            f"{tally_passed(one)} ({low:.0%} to {high:.0%})" for one, (low, high) in zip(tallies, limits, strict=True)
         )
         rows.append((cited(subjects[0]["name"]), *cells))
-    return Table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
+    return write_table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
 
 
-def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bool) -> Iterator[str]:
+def _subject(subject: Mapping[str, Any], first: str, *, verbose: bool) -> Iterator[str]:
     """Write a subject: tasks passed first, then the tasks that changed, then what the comparison says."""
     tally, verdict = subject["tally"], subject["against_first"]
     missing = f", {tally.missing} not measured" if tally.missing else ""
@@ -235,10 +233,6 @@ def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bo
         yield f"  {first} → {subject['name']}: {subject['headline'].words}"
     yield from _changed(subject["changed"], verbose=verbose)
     yield from (f"  {escape_terminal(str(one))}" for one in subject["followed"][:_MOST_CRITERIA])
-    yield (
-        f"  gain in {metric} {verdict.gain:+.3f}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse, "
-        f"confidence {verdict.confidence:.2f}"
-    )
 
 
 def _changed(tasks: Sequence[ChangedTask], *, verbose: bool) -> Iterator[str]:

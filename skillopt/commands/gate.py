@@ -20,8 +20,8 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
-from skillopt.reports.blocks import cited
 from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
+from skillopt.reports.markdown import cited
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
 from skillopt.review.followed import followed_criteria

@@ -89,7 +89,7 @@ class Gate:
         if not whole and settings.gate is not GateRule.STRICT and len(order) > BASELINE_TASKS:
             Random(f"{settings.seed}/baseline").shuffle(order)
             order = order[:BASELINE_TASKS]
-        repeats = self._measure(skill, order, settings.baseline_repeats)
+        repeats = self._measure(skill, order, 1)
         self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
         for rollout in self._recorded:
             if rollout.score is not None:

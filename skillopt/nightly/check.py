@@ -63,7 +63,7 @@ def check_night(
         access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
-        numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts, *one.descriptions)} for one in reviews}
+        numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts)} for one in reviews}
         reviews = tuple(one for one in reviews if pull_request in numbers[one.skill])
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
@@ -79,7 +79,7 @@ def check_night(
         skills=reviews,
     )
     write_file(out, state)
-    groups = [group for one in reviews for group in (one.versions, one.drafts, one.descriptions) if group]
+    groups = [group for one in reviews for group in (one.versions, one.drafts) if group]
     return Checked(
         access.name,
         facts.public,
@@ -146,19 +146,17 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill = project.target(Selection(name, flags, folder=project.root)).name
     if not skill:
         return SkillReview(skill=name)
-    groups = [forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")]
-    versions, drafts, descriptions = groups
+    groups = [forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft")]
+    versions, drafts = groups
     # The newest five that people closed without a merge say enough.
     closed = [one for group in groups for one in [one for one in group if one.state == "closed"][:5]]
     opened = [one for group in groups for one in group if one.state == "open"]
     said = [(one, forge.comments(one.number)) for one in (*opened, *closed)]
-    # The one of a description has no edits, and training it again comes to the same.
-    asked = [(one, comments) for one, comments in said if one.state == "open" and one not in descriptions]
+    asked = [(one, comments) for one, comments in said if one.state == "open"]
     return SkillReview(
         skill=name,
         versions=versions,
         drafts=drafts,
-        descriptions=descriptions,
         asked=tuple(what for one, comments in asked for what in read_asked(one, comments, (name, skill))),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
         ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),

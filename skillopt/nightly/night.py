@@ -49,12 +49,11 @@ class SkillNight:
     described: str = ""
     shrunk: str = ""
     recorded: str = ""
-    description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
     @property
     def offers(self) -> dict[str, PullRequestUpdate]:
         """What was done with each of its pull requests, by the word for the kind."""
-        return {"": self.offer, "draft ": self.draft, "description ": self.description}
+        return {"": self.offer, "draft ": self.draft}
 
     @property
     def notes(self) -> tuple[str, ...]:

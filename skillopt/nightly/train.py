@@ -53,7 +53,7 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
-from skillopt.versions.branches import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.line_refs import all_lines
 from skillopt.versions.merging import StartPlace, write_start
@@ -200,7 +200,7 @@ def _end_gone(night: Night, rows: list[SkillNight]) -> None:
     known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
     for ref, tip in night.tips.branches.items():
         name = ref.rpartition("/")[2]
-        if name in known or ref.startswith(DESCRIPTION_BRANCHES):
+        if name in known:
             continue
         reason = why_gone(night.repository, night.default_branch, name, tip)
         if not reason and not night.project.entries:
@@ -217,7 +217,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         with writer_lock(night.project.root, f"{skill}@nightly"):
             state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
             adopt_renamed(repository, skill, state.target.place(repository))
-            answers = answer_people(selection, state, review, night.default_branch.commit)
+            answers = answer_people(selection, state.target, review, night.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
@@ -227,7 +227,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 state = night.read_state(selection)
             row = _record(night, selection, row)
             if answers.ignored:
-                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, state))
+                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, skill))
             else:
                 made = _offer(night, row.skill, state)
             refusals, lines = (all_lines(repository, refs).get(skill, ()) for refs in (REFUSALS, RECORDS))

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, tally, task_gains
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
-from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.mean_bet import lower_limit
 from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner

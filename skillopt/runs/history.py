@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from skillopt.errors import RemoteError, SkilloptError, UsageError
-from skillopt.execution.recording import earlier_looks, recorded_acts
+from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grades import Grading, grade_name, grade_words
+from skillopt.figures import name_grade, read_headline
+from skillopt.gate.grades import Grading
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
@@ -48,8 +49,9 @@ class ListedDraft:
     def words(self) -> str:
         """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
-            return "not graded: edits were dropped after grading"
-        return grade_words(self.grading)
+            return "not graded: edits were dropped since"
+        headline = read_headline(dict(self.version.trailers))
+        return "; ".join(filter(None, (headline, name_grade(self.grading))))
 
     @property
     def offered(self) -> bool:
@@ -83,7 +85,7 @@ def list_versions(selection: Selection) -> ListedVersions:
 def shown_of(version: Version) -> str:
     """Return what was shown of a version; of what builds on a proven one, against which text. Empty if not known."""
     grading, grade = read_grading(version.trailers), grade_of(version.trailers)
-    return grade_name(grading) if grading else grade.value if grade else ""
+    return name_grade(grading) if grading else grade.value if grade else ""
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:

@@ -22,7 +22,6 @@ from skillopt.errors import InfrastructureError, RemoteError, RepositoryError, U
 from skillopt.safety.credentials import mask
 from skillopt.sandbox.processes import run_process
 from skillopt.versions.branches import (
-    DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -120,7 +119,7 @@ class Remote:
 
     def fetch_tips(self) -> Tips:
         """Fetch its default branch and the branches of skills, and give their newest commits."""
-        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)))
+        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES)))
         listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
@@ -140,12 +139,12 @@ class Remote:
         if shallow and self.repository.ref_tip(commit) is None:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
-    def fast_forward(self, skill: str, tip: str, branches: str = VERSION_BRANCHES) -> None:
+    def fast_forward(self, skill: str, tip: str) -> None:
         """Move a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays.
 
         Where a person rewrote the remote's branch, the local one follows if all that it has was on the remote before.
         """
-        repository, ref = self.repository, f"{branches}{skill}"
+        repository, ref = self.repository, f"{VERSION_BRANCHES}{skill}"
         here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
         if not tip or (here is not None and repository.contains(here, tip)):
             return
@@ -158,25 +157,25 @@ class Remote:
         repository.move_branch(ref, here, tip)
         self._note_seen(ref, tip)
 
-    def follow(self, skill: str, here: str, there: str, branches: str = VERSION_BRANCHES) -> None:
+    def follow(self, skill: str, here: str, there: str) -> None:
         """Move a skill's local branch from a commit that the remote never had to the remote's."""
-        ref = f"{branches}{skill}"
+        ref = f"{VERSION_BRANCHES}{skill}"
         if self.repository.ref_tip(ref) == here:
             self.repository.check_branch(ref.removeprefix("refs/heads/"))
             self.repository.move_branch(ref, here, there)
         self._note_seen(ref, there)
 
-    def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
+    def push(self, skill: str, tips: Tips) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
-        here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches, skill)
-        name = f"{branches}{skill}".removeprefix("refs/heads/")
+        here, there = self.repository.branch_tip(skill), tips.of(VERSION_BRANCHES, skill)
+        name = f"skillopt/{skill}"
         if here is None or here == there:
             return False
         self._check_base(skill, name, here, tips, there)
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(name, self.name))
         self.replace_branch(name, here, there)
-        self._note_seen(f"{branches}{skill}", here)
+        self._note_seen(f"{VERSION_BRANCHES}{skill}", here)
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
