@@ -308,3 +308,19 @@ def test_a_key_that_is_missing_is_an_error_where_secrets_are_and_neutral_on_a_fo
     ].summary
     assert "ANTHROPIC_API_KEY" in runs["acme/skills"].commands[-1]
     assert (runs["mallory/skills"].code, runs["mallory/skills"].outputs["verdict"]) == (0, "neutral")
+
+
+def test_a_folder_of_the_change_that_looks_like_a_repository_gets_no_token(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    git(project, "init", "--quiet", "--bare", "inside")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/bash\ntouch {tmp_path / 'mark'}\n")
+    program.chmod(0o755)
+    git(project / "inside", "config", "core.sshCommand", str(program))
+    git(project / "inside", "remote", "add", "origin", "ssh://git@localhost/skills.git")
+    (project / "inside" / "refs" / "keep").touch()
+    (project / "inside" / "objects" / "keep").touch()
+    commit(project, GOOD + "- Be careful.\n")
+    runner = pull_request(tmp_path, project)
+    gate(runner, github_token=TOKEN, working_directory="inside")
+    assert not (tmp_path / "mark").exists()
