@@ -29,6 +29,7 @@ from skillopt.nightly.check import Checked, check_night
 from skillopt.nightly.handover import OFFERS
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
+from skillopt.nightly.offers import RecordMaking
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
 from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, web_link, write_table
@@ -68,6 +69,9 @@ def nightly(
         int,
         typer.Option("--pull-request", min=0, help="check: only the skill that this pull request is about; 0 for all."),
     ] = 0,
+    record: Annotated[
+        RecordMaking, typer.Option("--record", help="Make records of accepted texts, from which `gate` starts.")
+    ] = "no",
     max_rollouts: _RolloutsOption = None,
     max_usd: _UsdOption = None,
     summary: SummaryOption = None,
@@ -97,11 +101,11 @@ def nightly(
             case "train":
                 paths = _given(state, "--state", step), _given(out, "--output", step)
                 with ProgressObserver(quiet=quiet) as observer:
-                    found = train_night(*paths, budget, flags=flags, observer=observer)
+                    found = train_night(*paths, budget, flags=flags, observer=observer, record=record)
             case "offer":
                 found = offer_night(_given(folder, "FOLDER", step), flags=flags)
             case _:
-                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd}
+                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--record": record}
                 options = [f"{name}={value}" for name, value in values.items() if value is not None]
                 options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
                 found = _take_steps(options, flags)
@@ -221,7 +225,7 @@ def _details(row: SkillNight) -> Iterator[str]:
     why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
         yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}"
-    told = [text for text in (row.shrunk, row.described, *row.answers, *row.notes) if text]
+    told = [text for text in (row.shrunk, row.recorded, row.described, *row.answers, *row.notes) if text]
     yield from (f"{skill}: {_prose(text)}" for text in told)
     found = [command for text in (*why, *told) for command in _GIT.findall(text)]
     yield from [commands(found)] if found else []

@@ -17,7 +17,9 @@ from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
-from skillopt.versions.refusals import all_refusals
+from skillopt.versions.line_refs import all_lines
+from skillopt.versions.records import RECORDS
+from skillopt.versions.refusals import REFUSALS
 from skillopt.versions.remotes import Remote, RemoteLogin, Tips
 
 
@@ -58,7 +60,7 @@ def check_night(
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
         _fetch_starts(project, access.remote, tips)
-        access.remote.fetch_refusals()
+        access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
         numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts)} for one in reviews}
@@ -66,8 +68,16 @@ def check_night(
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
-    refusals = all_refusals(project.repository())
-    state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, refusals=refusals, skills=reviews)
+    refusals, records = (all_lines(project.repository(), refs) for refs in (REFUSALS, RECORDS))
+    state = ReviewState(
+        forge=access.name,
+        facts=facts,
+        remote=remote,
+        tips=tips,
+        refusals=refusals,
+        records=records,
+        skills=reviews,
+    )
     write_file(out, state)
     groups = [group for one in reviews for group in (one.versions, one.drafts) if group]
     return Checked(

@@ -55,6 +55,7 @@ class ReviewState(StrictModel):
     remote: str
     tips: Tips | None
     refusals: Mapping[str, tuple[str, ...]] = {}
+    records: Mapping[str, tuple[str, ...]] = {}
     skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
 
     def of(self, skill: str) -> SkillReview:
@@ -71,6 +72,7 @@ class SkillOffers(StrictModel):
     draft: BranchOffer | None = None
     answers: tuple[PostedAnswer, ...] = ()
     refusals: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
 
     @property
     def branches(self) -> tuple[BranchOffer, ...]:

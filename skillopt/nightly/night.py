@@ -48,6 +48,7 @@ class SkillNight:
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     described: str = ""
     shrunk: str = ""
+    recorded: str = ""
 
     @property
     def offers(self) -> dict[str, PullRequestUpdate]:

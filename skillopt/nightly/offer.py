@@ -20,6 +20,7 @@ from skillopt.reports.markdown import comment_marker
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.bundles import check_commits, read_bundle
+from skillopt.versions.records import add_records
 from skillopt.versions.refusals import add_refusals
 from skillopt.versions.remotes import Remote, Tips
 
@@ -62,7 +63,8 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
         read_bundle(remote.repository, folder / BUNDLE)
         for one in left.offers:
             add_refusals(remote.repository, one.name, one.refusals)
-        remote.fetch_refusals()
+            add_records(remote.repository, one.name, one.record)
+        remote.fetch_lines()
     offers = {one.skill: one for one in left.offers}
     desk = _Desk(found, access, tips)
     rows = [_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills]
@@ -89,7 +91,7 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
         raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
     with writer_lock(desk.project.root, f"{offers.name}@nightly"):
         if desk.access.remote is not None:
-            desk.access.remote.push_refusals(offers.name)
+            desk.access.remote.push_lines(offers.name)
         if (version := _expected(offers, "version")) is not None:
             row = replace(row, offer=_post_version(desk, target, version))
         if (draft := _expected(offers, "draft")) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
@@ -39,6 +39,10 @@ _NO_VERSION: Final = "there is no version on it"
 _DECISIONS: Final = ("declined", "undeclined", "dropped")
 
 
+RecordMaking = Literal["no", "also", "only"]
+"""Whether a night makes records of accepted texts, beside training or in its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Night:
     """What all skills of a night share; remote and tips are as they were when the forge was asked."""
@@ -53,6 +57,7 @@ class Night:
     observer: RunObserver
     flags: Mapping[str, object]
     report: Path
+    record: RecordMaking = "no"
     offers: list[SkillOffers] = field(default_factory=list)
 
     @property

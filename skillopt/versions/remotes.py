@@ -29,7 +29,9 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.refusals import REFUSALS, add_refusals, all_refusals, refusals_of
+from skillopt.versions.line_refs import all_lines, objects_below
+from skillopt.versions.records import RECORDS, add_records
+from skillopt.versions.refusals import REFUSALS, add_refusals
 from skillopt.versions.repository import Repository
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -52,7 +54,9 @@ _PUSH: Final = (
     "--no-recurse-submodules",
 )
 _FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
-_SEEN_REFUSALS: Final = "refs/skillopt/seen/refusals/"
+_JOINED: Final = {REFUSALS: add_refusals, RECORDS: add_records}
+"""How lines below a prefix of refs, which no clone brings by itself, join those that are here."""
+
 _TRIES: Final = 3
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
@@ -202,24 +206,30 @@ class Remote:
         name = ref.removeprefix("refs/heads/")
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], name)
 
-    def fetch_refusals(self) -> None:
-        """Fetch what people refused of all skills, which no clone brings by itself, and join it with what is here."""
-        self._reach(["fetch", *_FETCH, "--prune", "--", self.url, f"+{REFUSALS}*:{_SEEN_REFUSALS}*"])
-        for skill, lines in all_refusals(self.repository, _SEEN_REFUSALS).items():
-            add_refusals(self.repository, skill, lines)
+    def fetch_lines(self) -> None:
+        """Fetch what people refused of all skills, and the records of their texts, and join it with what is here."""
+        self._reach(["fetch", *_FETCH, "--prune", "--", self.url, *(f"+{refs}*:{_seen(refs)}*" for refs in _JOINED)])
+        for refs, join in _JOINED.items():
+            for skill, lines in all_lines(self.repository, _seen(refs)).items():
+                join(self.repository, skill, lines)
 
-    def push_refusals(self, skill: str) -> None:
-        """Push what people refused of a skill, joined with what another clone pushed meanwhile."""
+    def push_lines(self, skill: str) -> None:
+        """Push what people refused of a skill, and its record, joined with what another clone pushed meanwhile."""
         for left in reversed(range(_TRIES)):
-            here, there = (refusals_of(self.repository, skill, refs) for refs in (REFUSALS, _SEEN_REFUSALS))
-            if here in ("", there):
+            rows = [
+                (refs, *(objects_below(self.repository, one).get(skill, "") for one in (refs, _seen(refs))))
+                for refs in _JOINED
+            ]
+            waiting = [row for row in rows if row[1] not in ("", row[2])]
+            if not waiting:
                 return
             try:
-                self._push(f"{REFUSALS}{skill}", here, there)
+                for refs, here, there in waiting:
+                    self._push(f"{refs}{skill}", here, there)
             except VersionConflictError:
                 if not left:
                     raise
-            self.fetch_refusals()
+            self.fetch_lines()
 
     def _note_seen(self, ref: str, commit: str) -> None:
         """Note that the remote has, or had, a branch's commit, so that a rewritten branch can be followed."""
@@ -285,7 +295,7 @@ class Remote:
 
 
 def _seen(ref: str) -> str:
-    return f"refs/skillopt/seen/{ref.removeprefix('refs/heads/')}"
+    return f"refs/skillopt/seen/{ref.removeprefix('refs/heads/').removeprefix('refs/skillopt/')}"
 
 
 def _moved(branch: str, name: str) -> str:
