@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from benchmarks.simulated_verdicts import OLD, simulated_tasks
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade
 from skillopt.protocols import RolloutRequest
@@ -89,7 +89,7 @@ def verdict_rates(world: JudgedWorld, runs: int) -> tuple[float, float]:
         tasks = simulated_tasks(world.tasks)
         accepted += Gate(tasks, settings, runner).decide("here", OLD, _NEW).outcome is Outcome.ACCEPT
         gate = Gate(tasks, settings, runner, first_repeat=100)
-        graded += gate.grade("here", OLD, _NEW, rounds=4).grade in (Grade.PROVEN, Grade.PROVEN_HERE)
+        graded += gate.grade("here", OLD, _NEW, rounds=4).grading.grade in (Grade.PROVEN, Grade.PROVEN_HERE)
     return accepted / runs, graded / runs
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean, quantiles
 
-from skillopt.gate.comparison import Pairs, task_gains
-from skillopt.gate.non_inferior import judge_loss, plan_looks
+from skillopt.gate.comparison import Pairs, compare
+from skillopt.gate.decide import LOSS_ERRORS, Outcome, Terms, rule_out_loss
 from skillopt.loop.events import Event, GateDecided, RunEnded, TextScreened, VersionAccepted, newest_draft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout
@@ -29,7 +29,7 @@ from skillopt.testing import scored
 _BASE = 0.95
 _MISSING = 0.02
 _MARGIN = 0.10
-_MARGIN_SHOWN = re.compile(r"less than (\d+)%")
+_MARGIN_SHOWN = re.compile(r"a loss of (\d+) points is ruled out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,14 @@ def _false_verdict(seed: int, flips: float) -> bool:
     world = replace(world, needs=needs)
     short = world.skill.with_document(SkillDocument(world.skill.text.replace(f"{rule}\n", "")))
     tasks, spent = world.suite.tasks(Split.VAL), 0
-    for look in plan_looks(len(tasks), noisy=True):
+    for error in LOSS_ERRORS:
         requests = [
             [RolloutRequest(one, task, spent + repeat) for repeat in range(3) for task in tasks]
             for one in (world.skill, short)
         ]
-        pairs = Pairs(*(list(map(world.rollout, one)) for one in requests))
-        gains = task_gains(pairs.before, pairs.after, Metric.HARD)
-        if (judge_loss([gains[task.id] for task in tasks], look).margin or 1.0) <= _MARGIN:
+        before, after = (list(map(world.rollout, one)) for one in requests)
+        verdict, margin = rule_out_loss(compare(Pairs(before, after), Metric.HARD), error, Terms())
+        if verdict.outcome is Outcome.ACCEPT and margin <= _MARGIN:
             return True
         spent += 3
     return False

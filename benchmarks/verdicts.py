@@ -1,21 +1,23 @@
 """Levels, power and calibration of gate, release check, grades and change gate, in simulation.
 
-    python -m benchmarks.verdicts [--runs RUNS] [TABLE ...]
+    python -m benchmarks.verdicts [--runs RUNS] [--first SEED] [TABLE ...]
 
-Tables: gate, uneven, nights, release, here, increments, change; all by default, 400 runs a cell, in six minutes.
+Tables: gate, uneven, families, partial, nights, release, here, later, change; all by
+default, 400 runs a cell, in ten minutes.
 Everything here is simulated: a task fails or passes under the incumbent with even odds, the candidate mends or breaks a
 share of them, and a share of all outcomes turns out the other way round. `docs/statistics.md` has some.
 """
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+from statistics import fmean
 
 from benchmarks.simulated_verdicts import OLD, Change, runner_of, simulated_tasks
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import Gate
-from skillopt.gate.grades import Grade, Prior
+from skillopt.gate.grades import Grade
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest
@@ -27,17 +29,21 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite
 from skillopt.testing import ScriptedRunner, scored
 
-_SIZES = (8, 12, 24, 36)
+_SIZES = (8, 12, 20, 40)
 _GATES = 5
 _NIGHTS = 52
 _NEW = Skill("words", SkillDocument("new"))
 _NULLS = (Change("same text"), Change("mends 20%, breaks 20%", 0.4, 0.4))
 _GAINS = (Change("mends 25%, breaks 5%", 0.5, 0.1), Change("mends 40%", 0.8))
-_INCREMENTS = (
+_FAMILY = 4
+"""Tasks of a template that fail and pass together."""
+
+_CRITERIA = 5
+_LATER = (
     Change("changes nothing"),
-    Change("mends 10%", 0.2),
-    Change("breaks 10%", 0.0, 0.2),
-    Change("breaks 20%", 0.0, 0.4),
+    Change("mends 10%", 0.5),
+    Change("breaks 10%", 0.0, 0.125),
+    Change("breaks 20%", 0.0, 0.25),
 )
 _RARE_LOSSES = ((0.45, 0.1, 0.5), (0.96, 0.04, 0.96))
 """Loss, share of tasks with it, and score before: all other tasks gain just so much that nothing is gained."""
@@ -59,10 +65,10 @@ class GateRates:
         return f"{self.any:.3f} / {self.first:.3f} @{self.rollouts:.0f}"
 
 
-def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
+def gate_rates(draw: _Draw, tasks: int, runs: range) -> GateRates:
     """Gate new candidates until one is accepted, five at most."""
     accepted = first = rollouts = 0
-    for run in range(runs):
+    for run in runs:
         random = Random(f"{run}/{tasks}")
         gate, runner, world = _gate(tasks, run, random)
         for number in range(_GATES):
@@ -73,13 +79,13 @@ def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
             if found:
                 accepted += 1
                 break
-    return GateRates(accepted / runs, first / runs, rollouts / runs)
+    return GateRates(accepted / len(runs), first / len(runs), rollouts / len(runs))
 
 
-def night_rate(tasks: int, flips: float, runs: int) -> float:
+def night_rate(tasks: int, flips: float, runs: range) -> float:
     """Return the share of years in which some night accepts, where each gates two candidates that change nothing."""
     accepted = 0
-    for run in range(runs):
+    for run in runs:
         random, spent = Random(f"{run}/{tasks}/nights"), 0.0
         for night in range(_NIGHTS):
             gate, _, world = _gate(tasks, run * _NIGHTS + night, random, spent)
@@ -91,13 +97,13 @@ def night_rate(tasks: int, flips: float, runs: int) -> float:
             if found:
                 accepted += 1
                 break
-    return accepted / runs
+    return accepted / len(runs)
 
 
-def release_rate(tasks: int, runs: int, score: Callable[[RolloutRequest, Random], float]) -> float:
+def release_rate(tasks: int, runs: range, score: Callable[[RolloutRequest, Random], float]) -> float:
     """Return the share of versions that are released."""
     released = 0
-    for run in range(runs):
+    for run in runs:
         random = Random(f"{run}/{tasks}/release")
 
         def rollout(request: RolloutRequest, random: Random = random) -> Rollout:
@@ -106,37 +112,88 @@ def release_rate(tasks: int, runs: int, score: Callable[[RolloutRequest, Random]
         runner = ScriptedRunner(rollout, str)
         (event,) = check_release(runner, Released(OLD), _NEW, simulated_tasks(tasks), _settings(run))
         released += isinstance(event, HeldOutTestMeasured) and event.verdict.outcome is Outcome.ACCEPT
-    return released / runs
+    return released / len(runs)
 
 
-def here_rates(draw: _Draw, tasks: int, runs: int) -> tuple[float, float]:
+def here_rates(draw: _Draw, tasks: int, runs: range) -> tuple[float, float]:
     """Return the shares of drafts that end as `proven` and as `proven here` when four rounds are affordable."""
     grades = []
-    for run in range(runs):
+    for run in runs:
         random = Random(f"{run}/{tasks}/here")
         gate, _, world = _gate(tasks, run, random)
         world[:] = draw(random)
-        grades.append(gate.grade("here", OLD, _NEW, rounds=4).grade)
-    return grades.count(Grade.PROVEN) / runs, grades.count(Grade.PROVEN_HERE) / runs
+        grades.append(gate.grade("here", OLD, _NEW, rounds=4).grading.grade)
+    return grades.count(Grade.PROVEN) / len(runs), grades.count(Grade.PROVEN_HERE) / len(runs)
 
 
-def increment_rate(change: Change, tasks: int, runs: int, flips: float = 0.1) -> tuple[float, float]:
-    """Return the share of increments on a proven version that are accepted, and mean rollouts."""
-    accepted = asked = 0
-    for run in range(runs):
-        random = Random(f"{run}/{tasks}/increment")
-        gate, runner, world = _gate(tasks, run, random)
-        world[:] = change.draw(tasks, flips, random)
-        accepted += gate.decide_increment("here", OLD, _NEW, Prior()).outcome is Outcome.ACCEPT
-        asked += len(runner.requests)
-    return accepted / runs, asked / runs
+def later_rate(change: Change, tasks: int, runs: range, flips: float = 0.1) -> tuple[float, float]:
+    """Return the share of drafts on an accepted version that are accepted as well, and their mean rollouts."""
+    accepted, asked = [], []
+    for run in runs:
+        random = Random(f"{run}/{tasks}/later")
+        texts = [OLD.document.text, "version", _NEW.document.text]
+        first = [random.random() < 0.5 for _ in range(tasks)]  # noqa: PLR2004 - even odds
+        newest = [works or random.random() < 0.6 for works in first]  # noqa: PLR2004 - it mends 30% of all tasks
+        draft = [random.random() >= change.breaks if works else random.random() < change.mends for works in newest]
+        world = dict(zip(texts, (first, newest, draft), strict=True))
+
+        def rollout(request: RolloutRequest, world: dict[str, list[bool]] = world, random: Random = random) -> Rollout:
+            works = world[request.skill.document.text if request.skill else ""][int(request.task.id)]
+            return scored(request, float(works is not (random.random() < flips)))
+
+        runner = ScriptedRunner(rollout, str)
+        gate = Gate(simulated_tasks(tasks), _settings(run), runner)
+        version = Skill("words", SkillDocument("version"))
+        if gate.decide("here", OLD, version).outcome is Outcome.ACCEPT:
+            before = len(runner.requests)
+            verdict = gate.decide_later("here", OLD, version, _NEW)
+            accepted.append(verdict.outcome is Outcome.ACCEPT)
+            asked.append(len(runner.requests) - before)
+    return fmean(accepted), fmean(asked)
 
 
-def change_rates(tasks: int, broken: float, runs: int, flips: float = 0.1) -> tuple[dict[ReviewAnswer, float], float]:
+def family_rate(tasks: int, runs: range) -> float:
+    """Return the share of first gates that accept where families of near copies are mended and broken alike."""
+    words = "carefully read what stands below and answer with one number in the unit that is asked for"
+    accepted = 0
+    for run in runs:
+        random = Random(f"{run}/{tasks}/families")
+        topics = [" ".join(random.choice("abcdefghij") * 3 for _ in range(12)) for _ in range(tasks)]
+        made = [
+            replace(task, prompt=f"{topics[number // _FAMILY]} {words}: {number}")
+            for number, task in enumerate(simulated_tasks(tasks))
+        ]
+        moves = [random.choice((1, -1)) if random.random() < 0.4 else 0 for _ in range(tasks)]  # noqa: PLR2004 - share that moves
+        world = []
+        for number in range(tasks):
+            move = moves[number // _FAMILY]
+            before = random.random() < 0.5 if move == 0 else move < 0  # noqa: PLR2004 - even odds
+            world.append((abs(before - 0.1), abs((before if move == 0 else move > 0) - 0.1)))
+        gate = Gate(made, _settings(run), runner_of(world, random))
+        accepted += gate.decide("here", OLD, _NEW).outcome is Outcome.ACCEPT
+    return accepted / len(runs)
+
+
+def partial_rate(gain: float, tasks: int, runs: range) -> float:
+    """Return the share of first gates that accept a gain in each of five criteria, of which half are met before."""
+    accepted = 0
+    for run in runs:
+        random = Random(f"{run}/{tasks}/partial")
+
+        def rollout(request: RolloutRequest, random: Random = random) -> Rollout:
+            chance = 0.5 + (gain if request.skill != OLD else 0.0)
+            return scored(request, sum(random.random() < chance for _ in range(_CRITERIA)) / _CRITERIA)
+
+        gate = Gate(simulated_tasks(tasks), _settings(run), ScriptedRunner(rollout, str))
+        accepted += gate.decide("here", OLD, _NEW).outcome is Outcome.ACCEPT
+    return accepted / len(runs)
+
+
+def change_rates(tasks: int, broken: float, runs: range, flips: float = 0.1) -> tuple[dict[ReviewAnswer, float], float]:
     """Gate changes that break a share of the passing half of the tasks; give shares of answers, and mean rollouts."""
     answers, asked = dict.fromkeys(ReviewAnswer, 0), 0
     suite = Suite("simulated", tuple((Split.VAL, task) for task in simulated_tasks(tasks)))
-    for run in range(runs):
+    for run in runs:
         before = [number % 2 == 0 for number in range(tasks)]
         after = [works and number >= broken * tasks for number, works in enumerate(before)]
         world = [(abs(one - flips), abs(other - flips)) for one, other in zip(before, after, strict=True)]
@@ -146,7 +203,7 @@ def change_rates(tasks: int, broken: float, runs: int, flips: float = 0.1) -> tu
         if gate.judged is not None:
             answers[gate.judged.answer] += 1
         asked += len(runner.requests)
-    return {answer: count / runs for answer, count in answers.items()}, asked / runs
+    return {answer: count / len(runs) for answer, count in answers.items()}, asked / len(runs)
 
 
 def _gate(
@@ -186,26 +243,26 @@ def _head(title: str, *cells: object) -> None:
     print("|" + "---|" * len(cells))
 
 
-def _show_gate(runs: int) -> None:
+def _show_gate(runs: range) -> None:
     _head("Gate: any accept in five / by the first @its rollouts", "candidate", "flips", *_SIZES)
     for change in (*_NULLS, *_GAINS):
         for flips in (0.1, 0.3):
             _row(change.name, flips, *(gate_rates(_drawn(change, size, flips), size, runs) for size in _SIZES))
 
 
-def _show_uneven(runs: int) -> None:
+def _show_uneven(runs: range) -> None:
     _head("Gate where some tasks always break and all others gain a little", "share that breaks", *_SIZES)
     for share in (0.05, 0.1, 0.2):
         _row(share, *(gate_rates(_uneven(size, share), size, runs) for size in _SIZES))
 
 
-def _show_nights(runs: int) -> None:
+def _show_nights(runs: range) -> None:
     _head("Years of nights without a gain that accept", "flips", *_SIZES)
     for flips in (0.1, 0.3):
         _row(flips, *(f"{night_rate(size, flips, runs):.3f}" for size in _SIZES))
 
 
-def _show_release(runs: int) -> None:
+def _show_release(runs: range) -> None:
     _head("Release check: released", "version", *_SIZES)
     for loss, share, before in _RARE_LOSSES:
         _row(
@@ -237,7 +294,7 @@ def _flipping(change: Change) -> Callable[[RolloutRequest, Random], float]:
     return score
 
 
-def _show_here(runs: int) -> None:
+def _show_here(runs: range) -> None:
     _head("Grade with four rounds: proven, proven here", "candidate", "flips", 4, *_SIZES[:3])
     for change in (_NULLS[0], *_GAINS):
         for flips in (0.0, 0.1, 0.3):
@@ -245,15 +302,25 @@ def _show_here(runs: int) -> None:
             _row(change.name, flips, *(f"{proven:.2f}, {here:.2f}" for proven, here in cells))
 
 
-def _show_increments(runs: int) -> None:
-    sizes = (24, 36, 48)
-    _head("Increments on a proven version, flips .1: accepted @rollouts", "of all tasks, it", *sizes)
-    for change in _INCREMENTS:
-        rates = (increment_rate(change, size, runs) for size in sizes)
+def _show_later(runs: range) -> None:
+    _head("Drafts on an accepted version, flips .1: accepted @rollouts", "of all tasks, it", *_SIZES)
+    for change in _LATER:
+        rates = (later_rate(change, size, runs) for size in _SIZES)
         _row(change.name, *(f"{share:.3f} @{asked:.0f}" for share, asked in rates))
 
 
-def _show_change(runs: int) -> None:
+def _show_families(runs: range) -> None:
+    _head("First gate where families of four near copies move together, 20% up and 20% down", "candidate", *_SIZES)
+    _row("nothing on average", *(f"{family_rate(size, runs):.3f}" for size in _SIZES))
+
+
+def _show_partial(runs: range) -> None:
+    _head("First gate with five criteria a task", "gain in each task", *_SIZES)
+    for gain in (0.0, 0.2, 0.4):
+        _row(f"{gain:+.1f}", *(f"{partial_rate(gain, size, runs):.3f}" for size in _SIZES))
+
+
+def _show_change(runs: range) -> None:
     titles = ("val tasks", "of the passing tasks, the change breaks", *ReviewAnswer, "rollouts")
     _head("Change gate, half of the tasks pass, flips .1", *titles)
     for size in (8, 12, 24, 48):
@@ -262,13 +329,15 @@ def _show_change(runs: int) -> None:
             _row(size, f"{broken:.0%}", *(f"{share:.2f}" for share in shares.values()), f"{asked:.0f}")
 
 
-_TABLES: dict[str, Callable[[int], None]] = {
+_TABLES: dict[str, Callable[[range], None]] = {
     "gate": _show_gate,
     "uneven": _show_uneven,
+    "families": _show_families,
+    "partial": _show_partial,
     "nights": _show_nights,
     "release": _show_release,
     "here": _show_here,
-    "increments": _show_increments,
+    "later": _show_later,
     "change": _show_change,
 }
 
@@ -278,10 +347,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("tables", nargs="*", choices=[*_TABLES, []], metavar="TABLE")
     parser.add_argument("--runs", type=int, default=400, help="a cell")
+    parser.add_argument(
+        "--first", type=int, default=5000, help="seed of the first run; settings were chosen below 1000"
+    )
     asked = parser.parse_args(arguments)
     for name, show in _TABLES.items():
         if not asked.tables or name in asked.tables:
-            show(asked.runs)
+            show(range(asked.first, asked.first + asked.runs))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # `typing` takes long to load, and a command listens to C
 if TYPE_CHECKING:
     from skillopt.api import compare, evaluate, load_skill, optimize
     from skillopt.errors import SkilloptError
-    from skillopt.gate.comparison import Verdict
+    from skillopt.gate.decide import Verdict
     from skillopt.loop.events import (
         BaselineMeasured,
         CapsRaised,
@@ -95,7 +95,7 @@ _EVENTS = "skillopt.loop.events"  # of all other names
 _MODULES = {
     "skillopt.api": ("compare", "evaluate", "load_skill", "optimize"),
     "skillopt.errors": ("SkilloptError",),
-    "skillopt.gate.comparison": ("Verdict",),
+    "skillopt.gate.decide": ("Verdict",),
     "skillopt.protocols": ("Harness", "Model", "Verifier"),
     "skillopt.rollouts": ("Rollout", "Score"),
     "skillopt.settings": ("Settings",),

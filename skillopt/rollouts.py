@@ -41,7 +41,6 @@ class Stream(Enum):
     """Comparisons of changes by people."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
-    INCREMENT = 6
     """Comparisons of a draft with the proven version that it builds on."""
     DRAFTED_TASKS = 8
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""

@@ -158,6 +158,7 @@ class Task:
         timeout: Wall-clock limit in seconds, > 0.
         environment: The file system it is done in; None where the workspace is just a folder.
         tree: The commit whose files lie in the workspace at the start, below `files`; None for none.
+        family: Name of tasks that are one unit of every test; empty for its near copies, `none` for itself alone.
     """
 
     id: str
@@ -168,6 +169,7 @@ class Task:
     timeout: float = 600.0
     environment: Environment | None = None
     tree: Tree | None = None
+    family: str = ""
 
     def __repr__(self) -> str:
         return f"<Task {self.id!r}: {self.verifier.kind}>"

@@ -9,28 +9,28 @@ confidence 0.9.
 import csv
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.error_budget import GainTest, TestChoice, round_weights
+from skillopt.gate.error_budget import ErrorBudget
+from skillopt.gate.gate import HERE_ROUNDS, here_plan, proof_plan
 from skillopt.gate.grades import Grade
-from skillopt.gate.here import HERE_ROUNDS, HereTest
-from skillopt.gate.mean_bet import MeanTest
-from skillopt.gate.sign_flips import SignFlips, draw_patterns
+from skillopt.gate.mean_bet import bet_on_mean, bet_on_repeats
+from skillopt.gate.sign_flips import flip_signs
 from skillopt.rollouts import Score
-from skillopt.settings import Metric, Settings
+from skillopt.settings import Metric
 
 TABLE: Final = Path(__file__).resolve().parents[1] / "skillopt" / "runs" / "power.csv"
 COLUMNS: Final = ("parts", "rounds", "tasks", "least_here", "least_proven")
 _TASKS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30, 40, 60, 100)
 _GAINS: Final = (5, 10, 15, 20, 25, 30, 40, 50, 70, 100)
 _RUNS: Final = 150
+_ERROR: Final = 0.1
 _PATTERNS: Final = 300
-_PROVING_ROUNDS: Final = 3
 _NOISE: Final = 0.1
 
 _Sides = tuple[Sequence[float], Sequence[float]]
@@ -49,32 +49,25 @@ def gate_power(draw: Callable[[Random], _Sides], tasks: int, rounds: int, runs: 
     """Simulate first comparisons of a candidate; the same arguments give the same numbers."""
     random = Random(f"{tasks}/{rounds}")
     shown = [_compare([draw(random) for _ in range(tasks)], min(rounds, HERE_ROUNDS), random) for _ in range(runs)]
-    return Power(fmean(one is Grade.PROVEN for one in shown), fmean(one is not Grade.UNPROVEN for one in shown))
+    return Power(fmean(one is Grade.PROVEN for one in shown), fmean(one is not Grade.CANNOT_TELL for one in shown))
 
 
 def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Grade:
-    proving, error = min(rounds, _PROVING_ROUNDS), TestChoice(len(sides), Settings()).allowance
-    test: GainTest
-    if max(len(before) for before, _ in sides) == 1:
-        weights = round_weights(proving, halved=False)
-        test = SignFlips(draw_patterns(len(sides), random, _PATTERNS), error, weights)
+    error, partial = ErrorBudget.after(_ERROR, ()).allowance_for(len(sides)), max(len(one) for one, _ in sides) > 1
+    runs = [[_score(after, random) - _score(before, random) for before, after in sides] for _ in range(rounds)]
+    looks = [[fmean(gains) for gains in zip(*runs[: at + 1], strict=True)] for at in range(rounds)]
+    seen = [[gain for one in runs[: at + 1] for gain in one] for at in range(rounds)]
+    proof, here = (
+        replace(plan, patterns=_PATTERNS) for plan in (proof_plan(rounds, len(sides)), here_plan(rounds, len(sides)))
+    )
+    if partial:
+        proven, shown = bet_on_mean(looks, error, proof).shown, bet_on_repeats(seen, error, here).shown
+        if rounds == 1:
+            return Grade.PROVEN if proven else Grade.CANNOT_TELL
     else:
-        test = MeanTest(len(sides), error)
-    here = HereTest(error, rounds)
-    gains: list[list[float]] = [[] for _ in sides]
-    found, shown = None, False
-    for _ in range(rounds):
-        newest = [_score(after, random) - _score(before, random) for before, after in sides]
-        for task, gain in zip(gains, newest, strict=True):
-            task.append(gain)
-        if found is None:
-            found = test.look(gains, whole=True)
-        shown = here.look(newest) or shown
-        if here.over or (shown and found is not None):
-            break
-    if rounds == 1 and isinstance(test, MeanTest):
-        return Grade.PROVEN if found else Grade.UNPROVEN
-    return Grade.UNPROVEN if not shown else Grade.PROVEN if found else Grade.PROVEN_HERE
+        shown = flip_signs(seen, error, here).shown
+        proven = shown and flip_signs(looks, error, proof).shown
+    return Grade.CANNOT_TELL if not shown else Grade.PROVEN if proven else Grade.PROVEN_HERE
 
 
 def _score(chances: Sequence[float], random: Random) -> float:

@@ -2,6 +2,7 @@
 
     python -m benchmarks.goals --seeds 40 --first 600
     python -m benchmarks.goals --only few rules --seeds 20
+    python -m benchmarks.goals --anytime --seeds 40 --first 5000
 
 Owns the command line. Does not own the rows (targets), the runs (samples) or the tables (table).
 """
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.goals.anytime import CAPS, WHO, anytime_cells, format_anytime
 from benchmarks.goals.samples import OURS, Samples, make_samples
 from benchmarks.goals.table import format_calibration, format_cells, format_goals
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
@@ -46,14 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if who == OURS or (chosen.rivals and who not in absent)
     ]
     wanted += [(cell, OURS) for cell in years]
+    caps = anytime_cells(chosen.anytime or CAPS) if chosen.anytime is not None else []
+    if caps:
+        others = () if not chosen.rivals else tuple(who for who in WHO[1:] if who not in absent)
+        targets, years, wanted = [], [], [(cell, who) for cell in caps for who in (OURS, *others)]
     seeds = range(chosen.first, chosen.first + chosen.seeds)
     print(f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"seeds {seeds[0]} to {seeds[-1]}; simulated target and optimizer model, the real loop with its settings")
     print(f"as shipped{', with ' if changes else ''}{' '.join(chosen.set)}; no held-out test", flush=True)
     began = time.monotonic()
     found = make_samples(wanted, seeds, changes, chosen.workers, _tell)
-    print(f"{time.monotonic() - began:.0f} s, {chosen.workers} processes\n\n{format_goals(targets, years, found)}")
-    print(f"\n{format_cells(found)}")
+    print(f"{time.monotonic() - began:.0f} s, {chosen.workers} processes\n")
+    print(format_anytime(caps, found) if caps else f"{format_goals(targets, years, found)}\n\n{format_cells(found)}")
     if calibration := format_calibration(found):
         print(f"\n{calibration}")
     for (cell, who), reasons in found.broken.items():
@@ -79,6 +85,13 @@ def _write(file: Path, found: Samples) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=main.__doc__)
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=GROUPS, help="rows; default: all")
+    parser.add_argument(
+        "--anytime",
+        nargs="*",
+        choices=CAPS,
+        metavar="WORLD",
+        help="the text in hand at each cap, in place of the goals",
+    )
     parser.add_argument("--seeds", type=_positive, default=40, help="runs of each cell")
     parser.add_argument("--first", type=int, default=600, help="first seed; settings are chosen on 9000 to 9019 alone")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting")

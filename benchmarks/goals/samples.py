@@ -13,6 +13,7 @@ from benchmarks.goals.measures import Year
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.peers.arena import Figures
 from benchmarks.peers.contestants import GEPA, NO_GATE, Batch, play
+from benchmarks.peers.small_loops import SMALL_LOOPS
 from skillopt.errors import InfrastructureError
 from skillopt.gate.grades import Grade
 
@@ -91,7 +92,7 @@ def _sort_in(found: Samples, unit: _Unit, made: Sequence[_Made]) -> None:
 
 
 def _make(unit: _Unit, changes: tuple[tuple[str, str], ...]) -> tuple[_Unit, list[_Made]]:
-    if unit.who in (*GEPA, NO_GATE):
+    if unit.who in (*GEPA, NO_GATE, *SMALL_LOOPS):
         return unit, [*play(Batch(unit.cell.world, unit.who, unit.seeds, unit.cell.rollouts))]
     return unit, [_run(unit, seed, changes) for seed in unit.seeds]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.truth import true_score
 from benchmarks.landscapes.worlds import World
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import DraftGraded, Event, GateDecided, RunEnded, StepStarted, VersionAccepted
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import SkillDocument

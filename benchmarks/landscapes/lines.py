@@ -18,6 +18,12 @@ SECTION: Final = "Rules"
 TEMPTING: Final = 25
 """The wording of a rule that goes too far: it puts the rule in force and does harm to tasks of two other rules."""
 
+PLAIN: Final = 24
+"""The wording of a rule that mends one context of its topic and breaks the other one."""
+
+BREAKING: Final = 23
+"""The wording of a rule that puts the rule in force and every other one out of force."""
+
 START: Final = Skill(
     "landscape",
     SkillDocument(
@@ -68,25 +74,35 @@ def is_doubtful(line: str) -> bool:
 class Reading:
     """What a document says.
 
-    Rules, those said in several wordings, those that go too far or are put out of force, and how many lines do harm
-    everywhere.
+    Rules, those said in several wordings, those said in each special wording or put out of force, how many lines do
+    harm everywhere, and the rules in the order in which they stand, the last time each.
     """
 
     rules: frozenset[int]
     reworded: frozenset[int]
     tempting: frozenset[int]
+    plain: frozenset[int]
+    breaking: frozenset[int]
     blocked: frozenset[int]
     harms: int
+    order: tuple[int, ...]
 
 
 def read(text: str) -> Reading:
     """Read a document; a line counts once, wherever it stands."""
-    said = {(int(rule), ord(letter) - ord("a")) for rule, letter in _RULE.findall(text)}
+    found = [(int(rule), ord(letter) - ord("a")) for rule, letter in _RULE.findall(text)]
+    said = set(found)
     wordings = Counter(rule for rule, _ in said)
+    tempting, plain, breaking = (
+        frozenset(rule for rule, wording in said if wording == special) for special in (TEMPTING, PLAIN, BREAKING)
+    )
     return Reading(
-        frozenset(wordings),
-        frozenset(rule for rule, count in wordings.items() if count > 1),
-        frozenset(rule for rule, wording in said if wording == TEMPTING),
-        frozenset(int(rule) for rule in _BLOCK.findall(text)),
-        len(set(_HARM.findall(text))),
+        rules=frozenset(wordings),
+        reworded=frozenset(rule for rule, count in wordings.items() if count > 1),
+        tempting=tempting,
+        plain=plain,
+        breaking=breaking,
+        blocked=frozenset(int(rule) for rule in _BLOCK.findall(text)),
+        harms=len(set(_HARM.findall(text))),
+        order=tuple(reversed(dict.fromkeys(rule for rule, _ in reversed(found)))),
     )

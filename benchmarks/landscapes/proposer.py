@@ -14,6 +14,8 @@ from typing import Final
 
 from benchmarks.demo.prompts import EditProposal
 from benchmarks.landscapes.lines import (
+    BREAKING,
+    PLAIN,
     SECTION,
     TEMPTING,
     block_line,
@@ -86,6 +88,9 @@ def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ..
         if len(draft.edits) >= shown.budget * world.habits.pack:
             break
         _answer(draft, symptom, tuple(causes[symptom]))
+    if world.habits.beside and order:
+        symptom = draw.choice(order)
+        draft.add(idle_line(0), tuple(causes[symptom]), f"Beside {_name(symptom)}.")
     return _packed(draft.edits, world.habits.pack)
 
 
@@ -133,6 +138,8 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     line = right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw)
     if habits.memorise and draw.random() < habits.memorise:
         line = memo_line(draw.choice(tasks))
+    if habits.carry and line == right and draw.random() < habits.carry:
+        line = f"{line}\n- {harm_line(draw.randrange(habits.choices))}"
     spoiler = f"- {block_line(symptom)}"
     draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, draw) else "")
 
@@ -146,8 +153,11 @@ def _right_line(world: World, draw: Random, symptom: int, text: str) -> str:
     wording, cell = draw.randrange(world.wordings), next((pair for pair in world.pairs if symptom in pair), (symptom,))
     if world.cells and len(cell) > 1:
         symptom = draw.choice([rule for rule in cell if rule not in read(text).rules] or cell)
+    if world.contexts:
+        symptom %= world.rules // 2
+    special = BREAKING if world.rare else PLAIN if world.contexts else TEMPTING
     if world.habits.tempt and draw.random() < world.habits.tempt:
-        wording = TEMPTING
+        wording = special
     return rule_line(symptom, wording)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from hashlib import blake2b
 from struct import unpack
 
-from benchmarks.landscapes.tasks import DONE, judge, needed_rules, part_names, symptom_of
+from benchmarks.landscapes.tasks import CRASHED, DONE, judge, needed_rules, part_names, symptom_of
 from benchmarks.landscapes.truth import chance_of, chances, with_memos
 from benchmarks.landscapes.worlds import World
 from skillopt.protocols import RolloutRequest
@@ -58,6 +58,8 @@ class Target:
             DONE if next(draws) < chance_of(by_rule, ease) else symptom_of(self._world, need)
             for ease, need in zip(eased, needs, strict=True)
         ]
+        if self._world.crash and self._draws("crash", *key)[0] < self._world.crash:
+            outcomes = [CRASHED] * len(needs)
         answer = dict(zip(part_names(self._world, needs), outcomes, strict=True))
         return Trajectory(answer=json.dumps(self._shown(answer)), usage=Usage(calls=1))
 

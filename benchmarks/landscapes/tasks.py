@@ -22,6 +22,9 @@ DONE = "done"
 BAD_LUCK = "bad luck"
 """What a part shows that no rule concerns."""
 
+CRASHED = "the run crashed"
+"""What every part shows where a rollout fails as a whole."""
+
 FREE = -1
 """In place of a rule: the part is done as if its rule were in force."""
 
@@ -34,6 +37,7 @@ _GOLDEN = 0.618034
 def deck(world: World) -> tuple[int, ...]:
     """List the rules that tasks are dealt from in turn: all but those of a cell that no symptom shows."""
     unseen = {second for _, second in world.pairs} if world.cells else set()
+    unseen |= {0} if world.rare else set()
     return tuple(rule for rule in range(world.rules) if rule not in unseen)
 
 
@@ -65,7 +69,9 @@ def _suite_of(world: World, seed: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _kind(world: World, point: float, number: int) -> tuple[int, ...]:
-    """Return what a task needs that no rule is about, by its point on [0, 1); empty for one that needs rules."""
+    """Return what a task needs by its point on [0, 1), no rule or the rare one; empty for one that is dealt rules."""
+    if point < world.rare:
+        return (0,)
     if point < world.free:
         return (FREE,)
     return (HOPELESS - number,) if point < round(world.free + world.hopeless, 9) else ()

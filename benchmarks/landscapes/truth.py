@@ -27,11 +27,23 @@ def chances(world: World, text: str) -> tuple[float, ...]:
     factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
     there = reading.rules - reading.blocked - (reading.reworded if world.clash else frozenset())
     there |= frozenset(range(world.given))
+    there -= frozenset(below for above, below in world.order if _stands_below(reading.order, above, below))
+    if world.contexts:  # the second half of the rules are the other contexts of the first half's topics
+        half = world.rules // 2
+        there |= frozenset(range(half, world.rules))
+        there -= frozenset(half + topic for topic in reading.plain)
+    for rule in reading.breaking:
+        there &= frozenset((rule,))
     # Last what no rule brings about and what needs none, in the order of `HOPELESS` and `FREE` from the end.
     done = [*(_in_force(world, there, rule) for rule in range(world.rules)), False, True]
     rates = [*(world.rates or ((world.unknown, world.known),) * world.rules), *((world.unknown, world.known),) * 2]
     harmed = [*(_factor(world, reading, rule) for rule in range(world.rules)), 1.0, 1.0]
     return tuple(min(1.0, factor * cut * rate[known]) for known, rate, cut in zip(done, rates, harmed, strict=True))
+
+
+def _stands_below(order: Sequence[int], above: int, below: int) -> bool:
+    """Return whether a rule that must stand above another one stands below it."""
+    return above in order and below in order and order.index(above) > order.index(below)
 
 
 def chance_of(by_rule: Sequence[float], need: int) -> float:
@@ -85,7 +97,7 @@ def _mean(world: World, kinds: Counter[tuple[int, ...]], by_rule: Sequence[float
         passed = (1 - world.together) * prod(parts) + world.together * min(parts)
         hard += count * passed
         soft += count * (passed if world.binary else sum(parts) / len(parts))
-    soft, hard = soft / kinds.total(), hard / kinds.total()
+    soft, hard = (found * (1 - world.crash) / kinds.total() for found in (soft, hard))
     return {Metric.SOFT: soft, Metric.HARD: hard, Metric.MIXED: (soft + hard) / 2}[metric]
 
 

@@ -27,6 +27,8 @@ class Habits:
     late: float = 0.05
     memorise: float = 0.0
     tempt: float = 0.0
+    carry: float = 0.0
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,10 @@ class World:
     rivals: tuple[tuple[int, int], ...] = ()
     wordings: int = 1
     clash: bool = False
+    order: tuple[tuple[int, int], ...] = ()
+    contexts: bool = False
+    rare: float = 0.0
+    crash: float = 0.0
     harm: float | None = None
     line_cost: float = 0.0
     errors: float = 0.0
@@ -116,6 +122,22 @@ _TEMPTING: Final = replace(
     about="40% of the edits mend their kind of task and leave 30% of two other kinds",
     habits=replace(_SPLIT.habits, wrong=0.1, tempt=0.44),
 )
+_CONTEXTS: Final = replace(
+    _SPLIT,
+    about="six topics in two contexts; half of the right lines mend one context and break the other, which passed",
+    rules=12,
+    test=120,
+    known=0.95,
+    unknown=0.05,
+    contexts=True,
+    habits=replace(_SPLIT.habits, tempt=0.5),
+)
+_VERBOSE: Final = replace(
+    _SPLIT,
+    about="half of the edits are advice that takes 3% off everything, half of the others carry some along",
+    harm=0.97,
+    habits=replace(_SPLIT.habits, wrong=0.5, harmful=1.0, carry=0.5),
+)
 _NULL: Final = replace(_REAL, about="no rule helps: 2 of 5 tasks pass anyway, the others never", hopeless=0.6)
 _TRAPS: Final[dict[str, World]] = {
     **{f"clash-{count}": replace(_CLASH, unsplit=count) for count in (12, 20, 40)},
@@ -167,6 +189,56 @@ _TRAPS: Final[dict[str, World]] = {
         unknown=0.15,
         wordings=20,
         habits=replace(_SOUND, wrong=0.7),
+    ),
+    "contexts": _CONTEXTS,
+    "contexts-20": replace(_CONTEXTS, train=0, val=0, unsplit=20),
+    "verbose-20": replace(_VERBOSE, train=0, val=0, unsplit=20),
+    "order-20": replace(
+        _SPLIT,
+        about="of each two rules the first must stand above the second; two wordings a rule",
+        known=0.95,
+        unknown=0.05,
+        train=0,
+        val=0,
+        unsplit=20,
+        wordings=2,
+        order=tuple((at, at + 1) for at in range(0, 8, 2)),
+    ),
+    "rare-broken-30": replace(
+        _SPLIT,
+        about="the start knows a rare kind, 10% of the tasks; half of the right lines break all kinds but their own",
+        rules=6,
+        known=0.95,
+        unknown=0.05,
+        train=0,
+        val=0,
+        unsplit=30,
+        given=1,
+        rare=0.1,
+        habits=replace(_SPLIT.habits, tempt=0.5),
+    ),
+    "crashy-20": replace(
+        _SPLIT,
+        about="four criteria a task with partial credit; 15% of rollouts fail as a whole",
+        known=0.95,
+        parts=4,
+        binary=False,
+        train=0,
+        val=0,
+        unsplit=20,
+        crash=0.15,
+    ),
+    "inert-12": replace(
+        _SMALL,
+        about="five right rules, which slip in 5% of runs, and one more that says nothing",
+        rules=5,
+        known=0.95,
+        unknown=0.05,
+        parts=1,
+        train=0,
+        val=0,
+        unsplit=12,
+        habits=Habits(wrong=0.0, heed=0.5, beside=True),
     ),
     "cell": replace(
         _SPLIT,

@@ -69,6 +69,8 @@ class SimulatedArena:
         self._asked_before: Counter[Situation] = Counter()
         self._returned: list[tuple[int, str]] = [(0, self.start)]
         self._calls = 0
+        self.cited: dict[str, tuple[str, ...]] = {}
+        """By each line of the last proposal the tasks that it cites."""
 
     @property
     def left(self) -> int:
@@ -94,11 +96,14 @@ class SimulatedArena:
         self._asked_before[situation] += 1
         # Whole lines are deleted, and new ones come to the end, where the last section is the one for rules.
         edited = text.rstrip("\n").split("\n")
+        self.cited = {}
         for edit in self._offers.left(propose(self._world, seed, situation), lambda edit: edit.content):
             if edit.op == "add":
-                edited.append(edit.content)
+                edited += edit.content.split("\n")
+                self.cited |= dict.fromkeys(edit.content.split("\n"), edit.tasks)
             else:
                 edited.remove(edit.anchor)
+                edited += [edit.content] if edit.op == "replace" else []
         return "\n".join(edited) + "\n"
 
     def returns(self, text: str) -> None:

@@ -14,6 +14,7 @@ from random import Random
 from typing import Final, cast
 
 from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena, failures
+from benchmarks.peers.small_loops import SMALL_LOOPS
 
 _VERSION: Final = "0.1.4"
 _FOLDER: Final = Path(__file__).resolve().parents[2] / ".bench-venvs" / f"gepa-{_VERSION}"
@@ -51,7 +52,8 @@ def play(batch: Batch) -> list[Figures]:
 
 
 def _runs(batch: Batch) -> Iterator[Figures]:
-    train = _train_without_gate if batch.peer == NO_GATE else _gepa()
+    alone = {NO_GATE: _train_without_gate, **SMALL_LOOPS}
+    train = alone.get(batch.peer) or _gepa()
     for seed in batch.seeds:
         arena = SimulatedArena(batch.world, batch.peer, seed, batch.rollouts)
         with suppress(BudgetSpentError):

@@ -25,9 +25,8 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.results import EvaluateResult, Scoring
-from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
-from skillopt.gate.comparison import Verdict
+from skillopt.execution.results import ChangedTask, EvaluateResult, OutcomeChange, Scoring, changed_tasks
+from skillopt.gate.decide import Verdict
 from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target

@@ -3,23 +3,38 @@
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from skillopt.commands.spending import ask_to_pay, payment_of
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.comparison import Pairs, first_failure
+from skillopt.gate.comparison import Pairs, compare, first_failure
+from skillopt.gate.decide import MARGINS, Question, Terms, Verdict, decide, rule_out_loss
 from skillopt.gate.headline import headline_of_verdict
-from skillopt.gate.skill_effect import SkillEffect, find_effect
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
+
+_EFFECT_ERROR: Final = 0.1
+"""Chance to say of any skill that it helps or hurts where it does not, over all skills together."""
+
+
+class SkillEffect(StrEnum):
+    """What a skill does for its tasks, against no skill; an idle one can go, or stay, and nothing is lost."""
+
+    HELPS = "helps"
+    IDLE = "idle"
+    HURTS = "hurts"
+    CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,7 @@ def evaluate_all(
             reason = {
                 SkillEffect.HELPS: f"what of it the tasks need: skillopt shrink {target.name} --dry-run",
                 SkillEffect.HURTS: f"next: skillopt optimize {target.name}",
-                SkillEffect.IDLE: f"its removal loses less than {margin or 0.0:.0%} of the tasks passed",
+                SkillEffect.IDLE: f"its removal loses less than {margin:.0%} of the tasks passed",
                 SkillEffect.CANNOT_TELL: failed.removeprefix("; ") or "too few tasks, or too little differs",
             }[effect]
             rows.append(SkillEffectRow(target.name, effect, headline.words if headline else "", reason))
@@ -77,3 +92,18 @@ def evaluate_all(
         found_instead = "; ".join(f"{row.skill}: {row.reason}" for row in rows) or "no skills"
         raise InfrastructureError(f"expected a skill that can be measured, found {found_instead}")
     return rows
+
+
+def find_effect(pairs: Pairs, settings: Settings, skills: int) -> tuple[SkillEffect, Verdict, float]:
+    """Compare a skill, one of so many, with no skill; an idle one comes with the margin that removal cannot lose."""
+    error = _EFFECT_ERROR / 2 / skills
+    forth, back = (compare(one, settings.metric, settings.coverage) for one in (pairs, pairs.exchanged))
+    found = decide(forth, Question.BETTER, error)
+    if found.accepted:
+        return SkillEffect.HELPS, found, MARGINS[0]
+    if decide(back, Question.BETTER, error).accepted:
+        return SkillEffect.HURTS, found, MARGINS[0]
+    (removal, margin), (keeping, _) = (rule_out_loss(one, _EFFECT_ERROR, Terms()) for one in (back, forth))
+    passed = any(one.score and one.score.passed for one in pairs.rollouts)
+    idle = passed and removal.accepted and keeping.accepted
+    return SkillEffect.IDLE if idle else SkillEffect.CANNOT_TELL, found, margin

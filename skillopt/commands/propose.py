@@ -8,7 +8,6 @@ import typer
 from skillopt.commands.options import SetOption, SkillArgument, StartOption, SuiteOption, flags_of
 from skillopt.commands.output import interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
 from skillopt.project import Selection
@@ -49,9 +48,9 @@ def _text(result: ProposalResult) -> str:
             f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
             f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
         )
-        if verdict.grading is not None and not result.version:
+        if not result.version:
             lines.append(f"as a draft: {grade_words(verdict.grading)}")
-        if verdict.outcome is Outcome.ACCEPT and not result.version:
+        if verdict.accepted and not result.version:
             lines.append(f"not a version yet: {result.reason}")
         lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
     else:

@@ -14,6 +14,7 @@ from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, Sui
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.memory import memory_baseline
+from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -97,6 +98,8 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
+    for names in found["families"][:_MOST_LEAKS]:
+        yield f"one family, which every test counts once: {escape_terminal(_some(names))}"
     yield from [found["memory"].words] if found["memory"] else []
     yield f"power: {found['prospect'].words}"
 
@@ -228,6 +231,7 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "programs": _programs(suite),
         "oracle": _oracles(suite, project.root, target.settings.sandbox),
         "leaks": find_split_leaks(suite),
+        "families": list_families([task for _, task in suite.splits]),
         "memory": memory_baseline(suite),
         "prospect": what_it_can_show(suite, target.settings),
         "problem": problem,

@@ -116,6 +116,6 @@ def _draft(branch: DraftBranch, texts: tuple[Skill, Skill], tip: str, said: str)
     merges = default if has_it and not repository.contains(tip, default) else ""
     subject = f"{name}: the new upstream text"
     new = NewVersion(name, branch.path, upstream.shipped, at, tip, merges=merges, subject=subject, trailers=trailers)
-    parent, graded = repository.write_commit(new), (*trailers, (GRADE, "unproven"))
+    parent, graded = repository.write_commit(new), (*trailers, (GRADE, "cannot tell"))
     subject = f"{name}: draft, the new upstream text with what was learned"
     return replace(new, files=merged.shipped, parent=parent, merges="", subject=subject, body=said, trailers=graded)

@@ -1,10 +1,12 @@
 """A call of the Python API: what it works with, and what it gives back."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from enum import StrEnum
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from skillopt.errors import SuiteError, UsageError
@@ -12,8 +14,8 @@ from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
-from skillopt.gate.comparison import Pairs, Tally, Verdict, check_coverage, compare_pairs, tally
+from skillopt.gate.comparison import PairedTask, Pairs, Tally, check_coverage, compare, expect_measured, tally
+from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
@@ -29,11 +31,65 @@ from skillopt.loop.gained import gained_by_run
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite, Task
 from skillopt.verifiers import VERIFIERS
+
+
+class OutcomeChange(StrEnum):
+    """How the outcome of a task differs, what matters most first."""
+
+    BROKEN = "broken"
+    FIXED = "fixed"
+    LOWER = "lower score"
+    HIGHER = "higher score"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTask(PairedTask):
+    """A task that was measured for both skills, and what the verifier said of a run of it that failed."""
+
+    change: OutcomeChange
+    feedback: str
+
+
+def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[ChangedTask, ...]:
+    """List the tasks of a comparison, those that changed most in what matters most first."""
+    said = _feedback(before) | _feedback(after)
+    found = [
+        ChangedTask(
+            *astuple(pair),
+            change=_change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
+            feedback=said.get(pair.task, ""),
+        )
+        for pair in verdict.pairs
+    ]
+    order = list(OutcomeChange)
+    return tuple(sorted(found, key=lambda one: (order.index(one.change), -_size(one), one.task)))
+
+
+def _change(passed: float, score: float) -> OutcomeChange:
+    if passed:
+        return OutcomeChange.BROKEN if passed < 0 else OutcomeChange.FIXED
+    if score:
+        return OutcomeChange.LOWER if score < 0 else OutcomeChange.HIGHER
+    return OutcomeChange.SAME
+
+
+def _size(one: ChangedTask) -> float:
+    return fmean((abs(one.passed_after - one.passed_before), abs(one.score_after - one.score_before)))
+
+
+def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
+    """Return what was said of the first run of each task that failed."""
+    found: dict[str, str] = {}
+    for rollout in rollouts:
+        if rollout.score is not None and not rollout.score.passed:
+            found.setdefault(rollout.task_id, rollout.score.feedback or rollout.reason)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +232,10 @@ class Scoring:
 
     def compare(self, before: EvaluateResult, after: EvaluateResult) -> Verdict:
         """Compare two skills task by task, asking for confidence."""
-        pairs = Pairs(list(before.rollouts), list(after.rollouts))
-        return compare_pairs(pairs, self._settings, GateRule.PAIRED, after.name)
+        pairs, settings = Pairs(list(before.rollouts), list(after.rollouts)), self._settings
+        expect_measured(after.name, pairs, settings.coverage)
+        found = compare(pairs, settings.metric, settings.coverage)
+        return decide(found, Question.BETTER, 1.0 - settings.confidence)
 
     def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> EvaluateResult:
         check_coverage(name, own, self._settings.coverage)

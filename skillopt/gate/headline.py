@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.comparison import PairedTask, Tally, Verdict
+from skillopt.gate.comparison import PairedTask, Tally
+from skillopt.gate.decide import Verdict
 from skillopt.settings import Metric
 
 HELD_OUT: Final = "held-out"
@@ -132,17 +133,6 @@ def passed_cells(verdict: Verdict) -> tuple[str, str]:
 def metric_label(metric: str) -> str:
     """Name what a gate compares, for gains and intervals; without a known metric it is a score."""
     return _LABELS.get(metric, Metric.SOFT.label)
-
-
-def expectation(measured: float | None, expected: float | None, metric: str = "") -> str:
-    """Return the score to expect in words; empty where it is not known, or is the measured one.
-
-    >>> expectation(0.8, 0.688), expectation(0.8, 0.79999), expectation(0.8, None, "mixed")
-    ('expect a score of 0.688', '', '')
-    """
-    if measured is None or expected is None or round(expected, 3) >= round(measured, 3):
-        return ""
-    return f"expect a {metric_label(metric)} of {expected:.3f}"
 
 
 def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from skillopt.gate.sign_flips import flip_p_value
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Judgement, Rollout
 
 EXPLAINED: Final = "the judge's own noise explains as much"
@@ -73,7 +73,9 @@ def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:
     texts show its verdict again and again. Over tasks noise of either kind is as often for one side as for the other.
     """
     rollouts = tuple(rollouts)
-    return bool(gains and _judgements(rollouts)) and (is_tossed(rollouts) or flip_p_value(tuple(gains)) > _ERROR)
+    return bool(gains and _judgements(rollouts)) and (
+        is_tossed(rollouts) or not flip_signs([tuple(gains)], _ERROR, LookPlan()).shown
+    )
 
 
 def is_tossed(rollouts: Iterable[Rollout]) -> bool:

@@ -1,131 +1,85 @@
-"""Paired test of passed and failed outcomes by random signs: exact in one look, joint over several.
+"""Exact paired test of passed and failed outcomes by random signs, joint over planned looks.
 
-If candidate and incumbent differ by nothing but luck, each difference of -1, 0 or 1 might as well have come with the
-other sign (Fisher, The Design of Experiments, 1935, §21). In one look that is the sign test, whose p-value is a tail of
-the binomial. Over several looks the data are ranked among sign patterns, their own among those drawn (Phipson and Smyth
-2010), and one set of patterns serves all looks: a pattern that was accepted has used its share of the error, and one
-that would have been given up is no longer compared with. So what one look could not use, because few outcomes are too
-coarse, the next one has.
-- Who gives up early gives up the error kept for later looks: of all patterns only some come so far. A prototype that
-  gave it back as well erred in .14 of runs where .10 was promised.
-- An undecided draft goes on with the patterns that are left: luck with these tasks is still in the draft grown from it.
-- For a claim about new tasks a task is the unit, its repeats together, and signs are drawn. For one about these very
-  tasks each pair is: wins less losses are a random walk then, and its chances are counted out.
+If candidate and incumbent differ by nothing but luck, the gain of each unit might as well have come with the other
+sign (Fisher, The Design of Experiments, 1935, §21). The data are ranked among sign patterns, their own among those
+drawn (Phipson and Smyth 2010), and one set of patterns serves all looks: a pattern that was accepted has used its share
+of the error, and one that would have been given up is no longer compared with. So what one look could not use, because
+few outcomes are too coarse, the next one has. Who gives up early gives up the error kept for later looks.
+
+For a claim about new tasks the unit is the task or its family, its repeats averaged. For one about these very tasks it
+is each pair of runs.
 """
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Final
 
-MOST_PATTERNS: Final = 4096
+_FINE: Final = 4
+"""Patterns of those drawn that may be accepted where little error is left, for which more are drawn."""
 
 _HOPELESS: Final = 0.35
-"""A comparison ends undecided when more of the patterns than this do as well once all tasks were run."""
+"""A test ends undecided when more of the patterns than this do as well once all units were seen."""
+
+_SCALE: Final = 840
+"""Gains are multiples of one over this: the mean of up to eight outcomes is one exactly."""
 
 
-def is_pass_fail(differences: Sequence[float]) -> bool:
-    """Return whether differences are those of single outcomes, passed or failed."""
-    return all(difference in (-1.0, 0.0, 1.0) for difference in differences)
+@dataclass(frozen=True, slots=True)
+class LookPlan:
+    """The looks of a test: shares of the error used up to each, whether the first sees half of the units, and units.
+
+    Sign patterns are drawn, or all of them taken where they are fewer. The error of 4,096 in a level of .05 is .0034.
+    """
+
+    shares: tuple[float, ...] = (1.0,)
+    halved: bool = False
+    units: int = 0
+    patterns: int = 4096
 
 
-def sign_p_value(differences: Sequence[float]) -> float:
-    """Return the one-sided p-value that wins are no more likely than losses; ties carry no weight."""
-    wins, losses = sum(one > 0 for one in differences), sum(one < 0 for one in differences)
-    pairs = wins + losses
-    return math.fsum(math.comb(pairs, lost) / 2**pairs for lost in range(losses + 1))
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a test found by now: shown or not, whether no look is left that could show it, and the error spent."""
+
+    shown: bool
+    over: bool
+    p_value: float
+    spent: float
 
 
-def draw_patterns(units: int, random: Random, most: int = MOST_PATTERNS) -> tuple[int, ...]:
+def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: LookPlan) -> Tested:
+    """Test that the mean gain is above 0, by the gains of all units as they stood at each look; None was not seen."""
+    patterns = _draw_patterns(max(plan.units, len(looks[-1])), max(plan.patterns, round(_FINE / max(error, 1e-5))))
+    drawn, accepted, p_value = len(patterns), 0, 1.0
+    for number, look in enumerate(looks):
+        share, last = plan.shares[number], number + 1 == len(plan.shares)
+        totals = _totals(patterns, [round(_SCALE * (gain or 0.0)) for gain in look])
+        own, ranked = totals[0], sorted(totals, reverse=True)
+        if own > 0:
+            p_value = min(p_value, (accepted + sum(total >= own for total in totals)) / (share * drawn))
+        cut = _least_accepted(ranked, int(share * error * drawn + 1e-9) - accepted)
+        if own >= cut:
+            return Tested(shown=True, over=True, p_value=p_value, spent=0.0)
+        accepted += sum(total >= cut for total in totals)
+        least = 1 if plan.halved and not number else max(1, ranked[int(_HOPELESS * len(ranked))])
+        if last or own < least:
+            failed = sum(total < cut for total in totals)
+            spent = max(0.0, error - (error * drawn - accepted) / failed) if last else error
+            return Tested(shown=False, over=True, p_value=p_value, spent=spent)
+        pairs = zip(patterns, totals, strict=True)
+        patterns = tuple(pattern for pattern, total in pairs if least <= total < cut)
+    return Tested(shown=False, over=False, p_value=p_value, spent=error)
+
+
+@lru_cache(maxsize=16)
+def _draw_patterns(units: int, most: int) -> tuple[int, ...]:
     """Draw sign patterns, each a whole number whose bit i flips unit i; the first is the data's own, 0."""
     if 2**units <= most:
         return tuple(range(2**units))
+    random = Random(f"{units}/{most}")
     return (0, *(random.getrandbits(units) for _ in range(most - 1)))
-
-
-def flip_p_value(gains: Sequence[float]) -> float:
-    """Return the one-sided p-value of a mean gain under random signs, for gains that luck makes symmetric."""
-    totals = _totals(draw_patterns(len(gains), Random("flips")), [round(1000 * gain) for gain in gains])
-    return sum(total >= totals[0] for total in totals) / len(totals)
-
-
-class SignFlips:
-    """Ranks the data among sign patterns, look after look; the weights are the shares of the error used up to each."""
-
-    def __init__(self, patterns: Sequence[int], error: float, weights: Sequence[float]) -> None:
-        self._drawn, self._error = len(patterns), error
-        self._weights = list(weights)
-        self._accepted = 0
-        self.patterns = tuple(patterns)
-        self.ahead = False
-        self.confidence = 0.0
-        self.spent = 0.0
-
-    def look(self, gains: Sequence[Sequence[float]], *, whole: bool) -> bool | None:
-        """Look at all differences so far, by unit: shown or not, or None to go on."""
-        weight = self._weights.pop(0)
-        totals = _totals(self.patterns, [round(sum(unit)) for unit in gains])
-        own, ranked = totals[0], sorted(totals, reverse=True)
-        self.ahead = own > 0
-        if self.ahead:
-            p_value = (self._accepted + sum(total >= own for total in totals)) / (weight * self._drawn)
-            self.confidence = max(self.confidence, 1.0 - min(1.0, p_value))
-        cut = _least_accepted(ranked, int(weight * self._error * self._drawn + 1e-9) - self._accepted)
-        if own >= cut:
-            return True
-        self._accepted += sum(total >= cut for total in totals)
-        least = max(1, ranked[int(_HOPELESS * len(ranked))]) if whole else 1
-        if self._weights and own >= least:
-            self._keep(totals, least, cut)
-            return None
-        self._end(totals, cut, least)
-        return False
-
-    def _end(self, totals: Sequence[int], cut: int, least: int) -> None:
-        """Reckon what was spent, and keep the patterns that end alike."""
-        failed, last = sum(total < cut for total in totals), not self._weights
-        left = self._error * self._drawn - self._accepted
-        self.spent = max(0.0, self._error - left / failed) if last else self._error
-        self._keep(totals, 1, cut if last else min(cut, least))
-
-    def _keep(self, totals: Sequence[int], least: int, below: int) -> None:
-        pairs = zip(self.patterns, totals, strict=True)
-        self.patterns = tuple(one for one, total in pairs if least <= total < below)
-
-
-class SignWalk:
-    """Tests in several looks that of the pairs that differ more are wins; what signs alone bring is counted out.
-
-    The weights are the shares of the error that are used up to each look.
-    """
-
-    def __init__(self, error: float, weights: Sequence[float]) -> None:
-        self._error, self._weights = error, list(weights)
-        self._walks, self._own, self._used = {0: 1.0}, 0, 0.0
-        self.confidence, self.spent = 0.0, error
-
-    def look(self, gains: Sequence[float]) -> bool:
-        """Look at further pairs, and say whether it is shown; what the last look did not use was not spent."""
-        for gain in filter(None, gains):
-            self._own += 1 if gain > 0 else -1
-            ends = {total + step for total in self._walks for step in (-1, 1)}
-            self._walks = {end: (self._walks.get(end - 1, 0.0) + self._walks.get(end + 1, 0.0)) / 2 for end in ends}
-        share = self._weights.pop(0)
-        if self._own > 0:
-            self.confidence = max(self.confidence, 1.0 - min(1.0, (self._used + self._chance(self._own)) / share))
-        room = share * self._error - self._used + 1e-12
-        cut = min((total for total in self._walks if total > 0 and self._chance(total) <= room), default=math.inf)
-        if self._own >= cut:
-            return True
-        self._used += self._chance(cut)
-        self._walks = {total: chance for total, chance in self._walks.items() if total < cut}
-        if not self._weights:
-            self.spent = max(0.0, self._error - (self._error - self._used) / self._chance(-math.inf))
-        return False
-
-    def _chance(self, least: float) -> float:
-        """Return the chance that signs alone come so far."""
-        return math.fsum(chance for total, chance in self._walks.items() if total >= least)
 
 
 def _least_accepted(ranked: Sequence[int], room: int) -> int:
@@ -135,14 +89,14 @@ def _least_accepted(ranked: Sequence[int], room: int) -> int:
     return max(1, (ranked[room] if room < len(ranked) else 0) + 1)
 
 
-def _totals(patterns: Sequence[int], sums: Sequence[int]) -> list[int]:
-    """Add up the units' sums under each pattern of signs."""
+def _totals(patterns: Sequence[int], gains: Sequence[int]) -> list[int]:
+    """Add up the units' gains under each pattern of signs."""
     masks: dict[int, int] = {}
     negative = 0
-    for at, number in enumerate(sums):
-        if number:
-            masks[abs(number)] = masks.get(abs(number), 0) | 1 << at
-        if number < 0:
+    for at, gain in enumerate(gains):
+        if gain:
+            masks[abs(gain)] = masks.get(abs(gain), 0) | 1 << at
+        if gain < 0:
             negative |= 1 << at
     totals = [sum(size * mask.bit_count() for size, mask in masks.items())] * len(patterns)
     for size, mask in masks.items():

@@ -68,6 +68,11 @@ class CappedRunner:
         most = self._settings.max_rollouts
         return _MANY if most is None else most - self._held_out - self.rollouts_asked
 
+    @property
+    def free(self) -> int:
+        """Count the rollouts that learning may still ask for."""
+        return max(0, self.left - self._kept)
+
     def raise_caps(self, settings: Settings, held_out: int, kept: int) -> None:
         """Go on under higher caps."""
         self._settings, self._held_out, self._kept = settings, held_out, kept

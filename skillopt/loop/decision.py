@@ -1,14 +1,11 @@
-"""The gate in the loop: when it is due, the baseline, draft against incumbent, and the grade at the end."""
+"""The gate in the loop: the baseline, draft against incumbent, and the grade at the end."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
-from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
-from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
+from skillopt.gate.comparison import noise_floor, tally
+from skillopt.gate.decide import Verdict
+from skillopt.gate.gate import resolvable_gain
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.consultation import review_text
 from skillopt.loop.draft import Line, find_held
@@ -18,47 +15,23 @@ from skillopt.loop.events import (
     Event,
     GateDecided,
     StepFailed,
-    TasksSetAside,
     VersionAccepted,
 )
-from skillopt.loop.merging import merge_folds, parts_of_folds
-from skillopt.loop.policy import IDLE, Policy
+from skillopt.loop.learning import Learner
 from skillopt.loop.training_run import TrainingRun
-from skillopt.safety.plurals import count_noun
+from skillopt.rollouts import Rollout
+from skillopt.settings import GateRule
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-_CLEAR_LEAD: Final = 2.0
-"""Expected z of a paired test on `val` at which a gate is asked: without, first versions take half as long again."""
 
-
-def gate_is_due(run: TrainingRun) -> bool:
-    """Return whether the draft is to be compared with the incumbent now.
-
-    That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
-    """
-    policy, tasks = run.policy, len(run.val)
-    # Folds are judged once, together.
-    if run.folded or not run.draft.lines or run.gated == run.draft.skill.digest:
-        return False
-    # A step that comes after this one takes about as many rollouts as half a gate.
-    if policy.idle >= IDLE or run.runner.left < 3 * tasks:
-        return True
-    return policy.epochs.rose if policy.epochs.pooled else policy.lead(len(run.val)) >= _CLEAR_LEAD
-
-
-def measure_baseline(run: TrainingRun) -> Iterator[Event]:
-    """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-    folded = run.folded
-    repeats = run.gate.baseline(run.start, whole=folded)
-    if folded:  # the first rollout of every task, made before any edit, is what learning begins with
-        for policy in run.policies:
-            policy.begin(repeats[0])
-        failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
-        run.runner.release(len(run.val) + failing)
+def measure_baseline(run: TrainingRun) -> Generator[Event, None, Sequence[Rollout]]:
+    """Measure the first skill on tasks that judge; where these teach as well, it is what learning begins with."""
+    repeats = run.gate.baseline(run.start, whole=run.folded)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)
+    return repeats[0] if run.folded else ()
 
 
 def run_gate(
@@ -93,9 +66,9 @@ def run_gate(
         rollouts=run.runner.rollouts_asked,
         folded=run.folded,
     )
-    if verdict.outcome is Outcome.ACCEPT:
+    if verdict.accepted:
         yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
-    elif not _waits(run, verdict.outcome):
+    elif not _waits(run, verdict):
         _drop(run, changes, verdict, held)
 
 
@@ -130,7 +103,7 @@ def accept(
 ) -> Iterator[Event]:
     """Make a candidate the incumbent, and tell of the version."""
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
-    text, grading = candidate.document.text, verdict.grading
+    text = candidate.document.text
     accepted = {change.edit for change in changes}
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
@@ -144,14 +117,14 @@ def accept(
         changes=changes,
         verdict=verdict,
         rollouts=asked,
-        grading=grading,
+        grading=verdict.grading,
     )
     if run.draft.lines:
         yield from run.draft_changed()
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
-    """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
+    """Gate what waits, with the rollouts kept back for it; what all tasks taught is graded at once."""
     run.runner.release()
     if not run.folded and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
@@ -161,106 +134,59 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
-    """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
+    """Compare with the first text, and with the newest version where that is another one."""
     place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
-    if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
-        if len(run.val) < INCREMENT_TASKS:
-            return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
-        return run.gate.decide_increment(place, run.draft.incumbent, candidate, _expected_gain(run))
-    return run.gate.decide(place, run.draft.incumbent, candidate, rounds, _expected_gain(run))
+    if run.settings.gate is GateRule.SEQUENTIAL and run.versions:
+        return run.gate.decide_later(place, run.start, run.draft.incumbent, candidate, rounds)
+    return run.gate.decide(place, run.draft.incumbent, candidate, rounds)
 
 
-def _waits(run: TrainingRun, outcome: Outcome) -> bool:
+def _waits(run: TrainingRun, verdict: Verdict) -> bool:
     """Return whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
 
     Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
     """
     if not run.settings.patch_tests:
         return False
-    return outcome is Outcome.INCONCLUSIVE or not run.versions or run.policy.epochs.pooled or not run.policy.idle
+    return not verdict.rejected or not run.versions
 
 
-def _expected_gain(run: TrainingRun) -> Prior:
-    """Return what the train tasks let expect of the draft on others."""
-    found = [policy.evidence for policy in run.policies]
-    tasks = sum(len(one.start) for one in found)
-    mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(mended / max(1, tasks), tasks, len(run.val))
-
-
-def grade_draft(run: TrainingRun) -> Iterator[Event]:
+def grade_draft(run: TrainingRun, learner: Learner) -> Iterator[Event]:
     """Grade the draft against the incumbent with the rollouts that are left; what is shown enough is accepted."""
     draft = run.draft
     if not draft.lines:
         return
-    if run.folded:
-        yield from merge_folds(run)
     text, changes = draft.skill.document.text, draft.pending
     yield from _review(run, run.step, draft.skill)
     try:
-        grading = _grade(run)
+        verdict = _grade(run, learner)
     except InvalidMeasurementError as error:
         if isinstance(error, OneTextLostError) or not run.rollouts.alive:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return
-    asked, verdict = run.runner.rollouts_asked, run.gate.graded
-    enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-    held = draft.marked(run.settings, run.flagged, run.again) if verdict is not None and enough else ()
-    if verdict is not None:
+    asked, accepted = run.runner.rollouts_asked, verdict.accepted
+    held = draft.marked(run.settings, run.flagged, run.again) if accepted else ()
+    if verdict.pairs:
         yield GateDecided(
             step=run.step, kind="edits", changes=changes, verdict=verdict, text=text, rollouts=asked, folded=run.folded
         )
-    if verdict is not None and enough and not held:
-        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    if accepted and not held:
+        yield from accept(run, run.step, draft.skill, changes, verdict)
     else:
         yield from [StepFailed(run.step, "gate", _held_back(run, held, draft.skill))] if held else []
-        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+        yield DraftGraded(text, changes, verdict.grading, draft.incumbent.digest, asked)
 
 
-def _grade(run: TrainingRun) -> Grading:
-    """Grade by fresh repeats as far as the caps allow, else by what is known."""
-    sides, prior = (run.draft.incumbent, run.draft.skill), _expected_gain(run)
-    crossed = parts_of_folds(run) if run.folded else {}
-    cost = 2 * len(run.val) + len(crossed)
-    # With folds the baseline and the merge have made the rollouts of the first round.
-    rounds = max(0, run.runner.left) // cost + (1 if run.folded else 0)
+def _grade(run: TrainingRun, learner: Learner) -> Verdict:
+    """Grade by fresh repeats as far as the caps allow, else by what learning has run."""
+    sides, val = (run.draft.incumbent, run.draft.skill), len(run.val)
+    # Where all tasks teach, the baseline is the incumbent's first round.
+    rounds = (max(0, run.runner.left) + val * run.folded) // (2 * val)
+    if not rounds and not run.gate.measured(*sides).before:
+        run.gate.take_up(*sides, learner.pairs())
+    unless = "all tasks taught it" if run.folded else ""
     try:
-        return run.gate.grade("grade", *sides, rounds, prior, crossed)
+        return run.gate.grade("grade", *sides, rounds, unless)
     except BudgetReached:
-        return run.gate.grade("grade", *sides, 0, prior)
-
-
-def name_failing_tasks(run: TrainingRun) -> Iterator[Event]:
-    """Name the train tasks that were not seen to pass and that no line answers, with the reason of each."""
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for policy in run.policies:
-        for name, seen in ((name, policy.evidence.seen.get(name)) for name in sorted(policy.evidence.tasks)):
-            if seen is None or not seen.symptoms <= policy.evidence.answered:
-                reasons[_why_failing(run, policy, name)].append(name)
-    if reasons:
-        tasks = sum(len(policy.evidence.tasks) for policy in run.policies)
-        yield TasksSetAside(tuple((reason, tuple(names)) for reason, names in reasons.items()), tasks)
-
-
-def train_tasks_passed(run: TrainingRun) -> dict[str, bool]:
-    """Return of each train task that the newest text was run on whether it passed last."""
-    text, passed = run.draft.skill, dict[str, bool]()
-    for policy in run.policies:
-        passed |= policy.evidence.outcomes(text)
-    for rollout in run.gate.measured(run.start, text).after if run.folded else ():
-        if rollout.score is not None:
-            passed[rollout.task_id] = rollout.score.passed
-    return passed
-
-
-def _why_failing(run: TrainingRun, policy: Policy, name: str) -> str:
-    evidence, patches = policy.evidence, policy.patches[name]
-    if name in evidence.unmeasurable or name not in evidence.seen:
-        return "could not be measured" if name in evidence.unmeasurable else "not run"
-    if name in run.suspects.flagged:
-        return "its verifier looks wrong"
-    if patches:
-        return f"failed under {count_noun(patches, 'patch', 'patches')}"
-    refused = evidence.memory.refused_for.get(name)
-    return f"every edit for it was refused: {refused}" if refused else "no edit was proposed for it"
+        return run.gate.grade("grade", *sides, unless=unless)

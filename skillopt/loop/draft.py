@@ -27,6 +27,11 @@ class Line:
     targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     packed: bool = False
 
+    @property
+    def about(self) -> frozenset[str]:
+        """All symptoms that it is to mend."""
+        return frozenset[str]().union(*self.targets.values())
+
     def mends(self, task: str, symptoms: frozenset[str]) -> bool:
         """Return whether a task shows that the line has done something: its symptoms are gone, or one of several."""
         targets = self.targets[task]

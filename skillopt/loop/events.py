@@ -11,7 +11,8 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import Grade, Grading, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
@@ -243,8 +244,7 @@ class GateDecided(Event):
         what = count_noun(len(self.changes), "edit") if self.changes else self.kind
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-        graded = verdict.grading is not None and verdict.reason == grade_words(verdict.grading)  # told of the draft
-        reason = "" if self.outcome == Outcome.ACCEPT or graded else f", {_cut(verdict.reason)}"
+        reason = "" if self.outcome == "accept" else f", {_cut(verdict.reason)}"
         return f"gate ({what}): {words}; {flips}: {self.outcome}{reason}"
 
 

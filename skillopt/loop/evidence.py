@@ -1,4 +1,4 @@
-"""Evidence: what the rollouts of one set of train tasks have shown: what fails under the draft, and what a run tells.
+"""Evidence: what the rollouts of train tasks have shown: what fails under the draft, and what a run tells.
 
 A symptom goes away by itself with some chance, and with the line that answers it with a greater one. One outcome is
 then worth the logarithm of the ratio of the two (sequential probability ratio test, Wald 1945).
@@ -149,7 +149,7 @@ class Seen:
 
 
 class TrainEvidence:
-    """What was seen of one set of tasks; a fold has its own, so that nothing passes from one fold to the other."""
+    """What was seen of the tasks that teach."""
 
     def __init__(
         self, incumbent: Skill, tasks: Sequence[Task], draw: Random, refused: Sequence[PeoplesRefusal] = ()
@@ -161,6 +161,8 @@ class TrainEvidence:
         self.draw = draw
         self.seen: dict[str, Seen] = {}
         self.start: dict[str, frozenset[str]] = {}
+        self.first: dict[str, Rollout] = {}
+        """How each task went when it was run first, and what was wrong."""
         self._missing: Counter[tuple[str, str]] = Counter()
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
@@ -199,14 +201,11 @@ class TrainEvidence:
             self.rates.rerun(gone=not symptoms)
         self._observed[digest, name] = symptoms
         self.start.setdefault(name, symptoms)
+        self.first.setdefault(name, rollout)
         seen = Seen(rollout, symptoms, digest)
         if is_draft:
             self.seen[name] = seen
         return seen
-
-    def outcomes(self, skill: Skill) -> dict[str, bool]:
-        """Return of each task that ran with this very text whether it passed last."""
-        return {name: not found for (digest, name), found in self._observed.items() if digest == skill.digest}
 
     def cite(self, symptoms: Iterable[str]) -> None:
         """Note that edits were proposed for symptoms."""

@@ -6,7 +6,6 @@ The same tasks on both sides: the held-out test where it was scored, else the ga
 from collections import Counter
 from collections.abc import Iterable
 
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import VAL, Headline, headline_of_verdict, headline_of_versions
 from skillopt.loop.events import (
     DraftGraded,
@@ -70,7 +69,7 @@ def why_nothing(events: Iterable[Event]) -> str:
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
         held = {event.stage: event.reason for event in happened if isinstance(event, StepFailed)}
-        stage = "gate" if gates[-1].verdict.outcome is Outcome.ACCEPT else ""
+        stage = "gate" if gates[-1].verdict.accepted else ""
         if reason := held.get("further harness") or held.get(stage):
             return reason
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict

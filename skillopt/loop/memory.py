@@ -144,10 +144,10 @@ class Memory:
         """Remember an edit that moved no task so far: beside what is proposed next it may."""
         self._remember(edit, TriedEdit(edit.summary, EditFate.UNDECIDED, _UNMOVED, shown))
 
-    def settle(self) -> None:
-        """Count edits that moved no task by the end of their step as tried."""
+    def settle(self, waiting: Collection[Edit]) -> None:
+        """Count edits that moved no task as tried, all but those that wait for the next patch."""
         for edit, told, _ in list(self._edits.values()):
-            if told.fate is EditFate.UNDECIDED:
+            if told.fate is EditFate.UNDECIDED and edit not in waiting:
                 self.tried(edit, told.reason, told.shown)
 
     def refused(self, edit: Edit, reason: str) -> None:

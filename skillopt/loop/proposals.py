@@ -1,16 +1,15 @@
 """Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, test, gate."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.gate import GATE_ROUNDS, Gate
+from skillopt.gate.decide import Verdict
+from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.here import HERE_ROUNDS
 from skillopt.loop import events
-from skillopt.loop.ablation import ablate, run_patch_test
+from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.consultation import review_text
 from skillopt.loop.course import Answerer, Course, go
@@ -18,6 +17,7 @@ from skillopt.loop.draft import clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
+from skillopt.loop.patch_test import run_patch_test, try_apart
 from skillopt.loop.proposing import make_lines
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
@@ -33,10 +33,13 @@ _MOST_REPEATS: Final = 100
 _MOST_ROUNDS: Final = GATE_ROUNDS + HERE_ROUNDS
 """Repeats of a task that the verdict on one proposal may take."""
 
-_SEEN: Final = "proven here at most, because evidence of tasks that decide was shown before"
+_SEEN: Final = "evidence of tasks that decide was shown before"
 
 _MOST_CITED: Final = 4
 """Tasks that an edit is tried on; the others it cites fail for the same reason."""
+
+
+_Text = tuple[Skill, tuple[Change, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +110,13 @@ class _Trial:
     def run(self, proposal: Sequence[Change]) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         skill, settings = self.skill, self.settings
-        kept = (yield from self._needed(proposal)) if settings.patch_tests else proposal
-        patch, _, _ = join_edits(skill.document, kept, settings.allow)
-        if not patch.changes:
+        candidate, changes = (yield from self._needed(proposal)) if settings.patch_tests else self._whole(proposal)
+        if not changes:
             yield events.StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
             return "no edit helped on the tasks that it cites", 0
-        candidate, text, changes = skill.with_document(patch.document), patch.document.text, patch.changes
+        text = candidate.document.text
         verdict = self._judge(candidate)
-        here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
-        accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
+        accepted = verdict.accepted
         flagged = (yield from review_text(self.runner, skill.text, text, 1)) if settings.reviewer else ()
         again = find_reworded([change.edit for change in changes], self.terms.refused, skill.document).values()
         marks = find_held(skill.text, text, settings, flagged, tuple(again)) if accepted else ()
@@ -137,69 +138,65 @@ class _Trial:
                 rollouts=asked,
                 grading=verdict.grading,
             )
-        elif here and verdict.grading is not None:
+        elif verdict.grading.grade is Grade.PROVEN_HERE:
             yield events.DraftGraded(text, changes, verdict.grading, skill.digest, asked)
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
 
-    def _needed(self, proposal: Sequence[Change]) -> Generator[events.Event, None, list[Change]]:
-        """Return the edits that help on the tasks that they cite, and without which something is lost."""
+    def _whole(self, proposal: Sequence[Change]) -> _Text:
+        patch, _, _ = join_edits(self.skill.document, proposal, self.settings.allow)
+        return self.skill.with_document(patch.document), patch.changes
+
+    def _needed(self, proposal: Sequence[Change]) -> Generator[events.Event, None, _Text]:
+        """Return the text with the lines that help on the tasks that they cite, and without which something is lost."""
         number = len(self.terms.earlier)
         rollouts = TrainRollouts(self.runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
         draw = Random(f"{self.settings.seed}/proposal/{number}")
         evidence = TrainEvidence(self.skill, self.suite.tasks(Split.TRAIN), draw)
-        yield from go([_test(proposal, evidence)], Answerer(self.runner.replies, rollouts.measure))
-        waiting = {edit.id: edit for edit in evidence.draft.waiting}
-        return [replace(one, edit=waiting[one.edit.id]) for one in proposal if one.edit.id in waiting]
+        yield from go([self._test(proposal, evidence)], Answerer(self.runner.replies, rollouts.measure))
+        return evidence.draft.skill, evidence.draft.pending
 
     def _judge(self, candidate: Skill) -> Verdict:
         """Decide whether it is better on new tasks; where that cannot be told, whether it is on these very ones."""
         terms, tasks = self.terms, self.suite.tasks(Split.VAL)
         repeat = Stream.PROPOSAL.repeat(len(terms.earlier) * _MOST_ROUNDS)
         gate = Gate(tasks, self.settings, self.runner, first_repeat=repeat, looked=terms.earlier)
-        spent = 0.0
-        if not terms.shown:
-            decided = gate.decide("gate", self.skill, candidate, 0)
-            if decided.outcome is not Outcome.INCONCLUSIVE or not terms.few:
-                return decided
-            spent = decided.error_spent
-        grading = gate.grade("gate", self.skill, candidate, self.runner.affords(2 * len(tasks)))
-        verdict = gate.graded
-        if verdict is None:
-            raise ValueError(f"expected a measured grade, found none on {len(tasks)} tasks")
-        if terms.shown and grading.grade is Grade.PROVEN:
-            grading = replace(grading, grade=Grade.PROVEN_HERE, reason=f"{_SEEN}: {grading.reason.partition(': ')[2]}")
-            return replace(verdict, outcome=Outcome.INCONCLUSIVE, reason=grading.reason, grading=grading)
-        return replace(verdict, error_spent=verdict.error_spent + spent)
+        if not (terms.shown or terms.few):
+            return gate.decide("gate", self.skill, candidate)
+        rounds = self.runner.affords(2 * len(tasks))
+        return gate.grade("gate", self.skill, candidate, rounds, unless=_SEEN if terms.shown else "")
 
-
-def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
-    """Run the edits together on the failing tasks that they cite, and leave each out; the draft is what is needed."""
-    edits = [change.edit for change in proposal]
-    cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
-    ran = yield from evidence.run(evidence.draft.skill, cited)
-    failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
-    lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
-    for edit in edits:
-        if not failing.keys() & set(edit.tasks):
-            yield events.EditRefused(1, edit, "the tasks that it cites pass without it")
-    if not lines:
-        return
-    test = yield from run_patch_test(evidence, [], lines)
-    tried = tuple(line.edit for line in lines)
-    yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
-    for line in lines:
-        if line not in test.helped:
-            yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
-    for one in (yield from ablate(evidence, test.helped, test.moved)):
-        yield events.EditScreened(
-            step=1,
-            edit=one.line.edit,
-            tasks=one.tasks,
-            runs=len(one.without),
-            failed=one.failed,
-            kept=one.kept,
-            reason=one.reason,
-        )
+    def _test(self, proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
+        """Run the edits together on the failing tasks that they cite, and leave each line out of the draft."""
+        edits = [change.edit for change in proposal]
+        cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
+        ran = yield from evidence.run(evidence.draft.skill, cited)
+        failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
+        lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
+        for edit in edits:
+            if not failing.keys() & set(edit.tasks):
+                yield events.EditRefused(1, edit, "the tasks that it cites pass without it")
+        if not lines:
+            return
+        test = yield from run_patch_test(evidence, [], lines, list(failing))
+        passed = sorted(name for name, seen in test.after.items() if not seen.symptoms)
+        tried = tuple(line.edit for line in lines)
+        yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), tuple(passed))
+        yield from try_apart(evidence, [], test)
+        helped = test.helped(evidence)
+        for line in lines:
+            if line not in helped:
+                yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
+        evidence.draft.set(helped)
+        for one in (yield from ablate(evidence, evidence.draft.lines, ran | test.after, lambda: self.runner.left)):
+            yield events.EditScreened(
+                step=1,
+                edit=one.line.edit,
+                tasks=one.tasks,
+                runs=len(one.without),
+                failed=one.failed,
+                kept=one.kept,
+                reason=one.reason,
+            )
 
 
 def _misses_tasks(edit: Edit, train: set[str]) -> str:

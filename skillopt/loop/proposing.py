@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from skillopt.errors import ReplyError
@@ -205,29 +206,41 @@ def propose_lines(
         memory.untried(edit, reason)
         yield EditRefused(step, edit, reason)
     clean = [edit for edit in edits if edit not in leaking]
-    parts = [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))]
     symptoms = {name: seen.symptoms for name, seen in shown.items()}
-    lines = make_lines(parts, symptoms)
+    lines = make_lines(clean, symptoms, {name: found for name, found in evidence.start.items() if found})
     evidence.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 
 
-def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> list[Line]:
-    """Decide what symptoms each edit is to mend.
+def make_lines(
+    edits: Sequence[Edit],
+    shown: Mapping[str, frozenset[str]],
+    others: Mapping[str, frozenset[str]] = MappingProxyType({}),
+) -> list[Line]:
+    """Split edits into their lines, and decide what symptoms each is to mend.
 
     That is what all tasks share which it cites. Where they share nothing, or one task shows several things, it is what
-    no other edit is for.
+    no other edit is for. One that cites only other failing tasks is about these, and one that cites none about all.
     """
-    cited = [[name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown) for edit in edits]
-    shared = [frozenset.intersection(*(shown[name] for name in names)) for names in cited]
+    split = [(part, edit) for edit in edits for part in split_lines(edit)]
+    parts = [part for part, _ in split]
+    known = {**others, **shown}
+    cited = [
+        [name for name in dict.fromkeys(part.tasks) if name in shown]
+        or [name for name in dict.fromkeys(part.tasks) if name in others]
+        or list(shown)
+        for part in parts
+    ]
+    shared = [frozenset.intersection(*(known[name] for name in names)) for names in cited]
     claimed: dict[str, set[str]] = defaultdict(set)
     for names, symptoms in zip(cited, shared, strict=True):
         if len(symptoms) == 1 and len(names) > 1:
             for name in names:
                 claimed[name] |= symptoms
     lines = []
-    for edit, names, symptoms in zip(edits, cited, shared, strict=True):
-        targets = {name: symptoms or shown[name] for name in names}
+    for (part, whole), names, symptoms in zip(split, cited, shared, strict=True):
+        targets = {name: symptoms or known[name] for name in names}
         targets = {one: (seen if len(seen) == 1 else seen - claimed[one]) or seen for one, seen in targets.items()}
-        lines.append(Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1))
+        several = len(part.content.strip().splitlines()) > 1
+        lines.append(Line(part, targets, packed=several or (part is not whole and not whole.line_tasks)))
     return lines

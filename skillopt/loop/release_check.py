@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.gate.comparison import Pairs, compare_pairs, least_gain, tally
+from skillopt.gate.comparison import Pairs, compare, expect_measured, least_gain, tally
+from skillopt.gate.decide import Question, decide
+from skillopt.gate.families import find_families
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task
 
@@ -55,7 +57,6 @@ def check_release(
         )
         return
     confidence = look_confidence(settings.confidence, look)
-    asked = settings.model_copy(update={"confidence": confidence})
     if len(tasks) < LEAST_TEST_TASKS or least_gain(len(tasks), confidence) is None:
         needed = f"expected at least {LEAST_TEST_TASKS} held-out tasks, and that all of them could show a gain"
         reason = f"{needed} at confidence {confidence:.3f}, found {len(tasks)}: nothing was run; add tasks to the test"
@@ -63,7 +64,9 @@ def check_release(
         return
     requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
     pairs = Pairs.halves(runner.rollouts(requests))
-    verdict = compare_pairs(pairs, asked, GateRule.PAIRED, "held-out test")
+    expect_measured("held-out test", pairs, settings.coverage)
+    found = compare(pairs, settings.metric, settings.coverage, families=find_families(tasks))
+    verdict = decide(found, Question.BETTER, 1.0 - confidence)
     yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict, released.skill.digest, look)
 
 

@@ -1,5 +1,6 @@
 """Share the cap on rollouts between baseline, learning, gate and test, and say whether folds can be paid for."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -7,19 +8,17 @@ from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
-ROLLOUTS_FOR_FOLDS: Final = 5
-"""Rollouts a task from which folds hand over more than fixed halves, with 12 as with 40 tasks: with 4, neither half is
-learnt from long enough (60 simulated runs a cell)."""
-
 SECOND_FOLD: Final = " fold 2"
 """Ends the configuration of a proposal whose edits were derived from the second of two folds."""
 
 _MOST: Final = 4
 """Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""
 
-_MOST_OF_FOLDS: Final = 2
-"""With two folds the gate takes at most half: under a third, with 5 rollouts a task, the merged text was never run in
-half of the runs (`clash-20` at cap 100, 20 seeds)."""
+_PROVEN_FROM: Final = 4
+"""Rollouts a task for each round of proof that is kept where all tasks teach; below, learning is worth more."""
+
+_KEPT_ROUNDS: Final = 2
+_LEAST_FOR_DRAFT: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,10 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST
     if suite.folds:
-        # The baseline is the first rollout of every task, which learning would need anyway; the drafts of both folds
-        # are run crosswise, and the merged text as a whole.
-        baseline, gate = min(val, cap), min(gate, cap // _MOST_OF_FOLDS)
+        # The baseline is the first rollout of every task, which learning needs anyway; proof takes one more of each in
+        # its first round, and two in each later one.
+        rounds = min(_KEPT_ROUNDS, cap // (_PROVEN_FROM * val))
+        baseline, gate = min(val, cap), max(0, 2 * rounds - 1) * val
     else:
         # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
         gate = min(gate, max(1, most - min(val, most // 3)))
@@ -60,13 +60,18 @@ def _with_learning(plan: RolloutPlan, cap: int | None) -> RolloutPlan:
 
 
 def least_rollouts(suite: Suite, settings: Settings) -> int:
-    """Return the smallest cap that has room for a baseline, one batch and one gate on all of `val`."""
+    """Return the smallest cap that has room for a baseline, one batch and one gate on all of `val`.
+
+    Where all tasks teach it is a patch test on half of them: the draft is then handed over with its probability.
+    """
+    if settle_folds(suite, settings).folds:
+        return math.ceil(_LEAST_FOR_DRAFT * len(suite.splits))
     cap = 1
     while True:
         capped = settings.model_copy(update={"max_rollouts": cap})
         settled = settle_folds(suite, capped)
         plan, sides = plan_rollouts(settled, capped), 1 if settings.gate is GateRule.STRICT else 2
-        taught = max(len(settled.tasks(Split.TRAIN)), len(settled.folds[0]) if settled.folds else 0)
+        taught = len(settled.tasks(Split.TRAIN))
         wanted = min(settings.batch_size, taught) + sides * len(settled.tasks(Split.VAL)) + plan.baseline + plan.test
         if wanted <= cap:
             return cap
@@ -74,8 +79,5 @@ def least_rollouts(suite: Suite, settings: Settings) -> int:
 
 
 def settle_folds(suite: Suite, settings: Settings) -> Suite:
-    """Return the suite as a run can use it: with folds where gate and cap allow, else with one as `train`."""
-    if suite.folds is None:
-        return suite
-    few = settings.max_rollouts is not None and settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)
-    return suite.first_fold_suite if few or settings.gate is not GateRule.SEQUENTIAL else suite
+    """Return the suite as a run can use it: few tasks all teach and judge, where a gate measures afresh."""
+    return suite.first_fold_suite if suite.folds and settings.gate is not GateRule.SEQUENTIAL else suite

@@ -10,13 +10,11 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, ReplyRead
-from skillopt.loop.draft import Draft, Line, Repeated
+from skillopt.loop.draft import Draft, Repeated
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
 from skillopt.loop.evidence import TrainEvidence
-from skillopt.loop.folds import drop_edits, join_lines, lines_left_out
 from skillopt.loop.memory import Memory, PeoplesRefusal, find_reworded
-from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.protocols import Runner
@@ -25,7 +23,7 @@ from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
-from skillopt.tasks import Split, Suite, Task, digest_of
+from skillopt.tasks import Split, Suite, digest_of
 
 _LONGEST_REASON: Final = 200
 
@@ -68,12 +66,6 @@ class SuspectVerifiers:
             yield VerifierSuspected(step, task, reason, by)
 
 
-_TRIES_IN_A_FOLD: Final = 3
-"""Reflections on one symptom where tasks are few: the rollouts of more of them are worth more in the verdict."""
-
-_REPLACED: Final = "an edit learned on the other fold replaces the text that it changes, so the joined draft lacks it"
-
-
 @dataclass(slots=True)
 class EpochProgress:
     """Where the published loop stands: epochs that are over, steps, versions before this epoch, epochs without one."""
@@ -113,11 +105,10 @@ class TrainingRun:
         self.unread: dict[str, str] = {}
         """Replies that could be read, and by the digest of their prompt those that could not."""
         self.answers = Answerer(self.runner.replies, self.rollouts.measure, self._note)
-        self.policy = self._policy("learning", self.tasks, MOST_TRIES)
-        folds = [
-            self._policy(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
-        ]
-        self.policies = folds or [self.policy]
+        self.folded = suite.folds is not None
+        """Whether the tasks are so few that all of them teach, and judge by fresh runs."""
+        self.taught = self.val if self.folded else self.tasks
+        self.evidence = TrainEvidence(skill, self.taught, self.random("learning", 0), refused)
         self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
@@ -131,13 +122,6 @@ class TrainingRun:
         self.reviewed = ("", "")
         """Texts that the reviewer compared last."""
         self._proposals = 0
-        self.doubles: dict[Line, str] = {}
-        """Lines of folds that the joined draft does without, and why."""
-        self._lost: frozenset[str] = frozenset()
-
-    def _policy(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Policy:
-        evidence = TrainEvidence(self.start, tasks, self.random(stream, 0), self._refused)
-        return Policy(evidence, self.settings.metric, most_tries)
 
     def _note(self, reply: ReplyRead) -> None:
         if reply.unread is None:
@@ -148,12 +132,12 @@ class TrainingRun:
     @property
     def draft(self) -> Draft:
         """The draft in training."""
-        return self.policy.evidence.draft
+        return self.evidence.draft
 
     @property
     def memory(self) -> Memory:
         """What is remembered of edits."""
-        return self.policy.evidence.memory
+        return self.evidence.memory
 
     @property
     def again(self) -> tuple[Repeated, ...]:
@@ -187,38 +171,17 @@ class TrainingRun:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
         yield from self.suspects.add_rollouts(step, self.rollouts.read())
 
-    @property
-    def folded(self) -> bool:
-        """Whether two folds teach, each with a draft of its own, and all their tasks judge."""
-        return len(self.policies) > 1
-
-    def join(self, step: int | None = None) -> Iterator[Event]:
-        """Join what the folds have learned to one draft, without what carries protected text.
-
-        What the joined draft may not say goes from every draft. What it has no place for stays in its fold's draft.
-        """
-        drafts = [policy.evidence.draft for policy in self.policies]
-        while True:
-            if self.folded:
-                learned = [[line for line in draft.lines if line not in self.doubles] for draft in drafts]
-                join_lines(self.draft, learned)
-            leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
-            if not leaking:
-                break
-            for policy in dict.fromkeys([self.policy, *self.policies]):
-                for edit, reason in drop_edits(policy.evidence.draft, leaking):
-                    policy.evidence.memory.refused(edit, reason)
-            yield from (EditRefused(step or self.step, edit, reason) for edit, reason in leaking)
-        if self.folded:
-            lost = {line.edit.id: line.edit for line in lines_left_out(self.draft, learned)}
-            yield from (
-                EditRefused(step or self.step, edit, _REPLACED) for name, edit in lost.items() if name not in self._lost
-            )
-            self._lost = frozenset(lost)
+    def drop_leaks(self, step: int) -> Iterator[Event]:
+        """Take the edits out of the draft that carry protected text."""
+        while leaking := dict(self.leaking_edits(self.draft.incumbent, self.draft.waiting)):
+            self.draft.set([line for line in self.draft.lines if line.edit not in leaking])
+            for edit, reason in leaking.items():
+                self.memory.refused(edit, reason)
+                yield EditRefused(step, edit, reason)
 
     def draft_changed(self, step: int | None = None) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""
-        yield from self.join(step)
+        yield from self.drop_leaks(step or self.step)
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
             yield DraftChanged(step or self.step, self.draft.skill.document.text, self.draft.pending)

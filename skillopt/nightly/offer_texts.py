@@ -11,7 +11,7 @@ from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
@@ -285,7 +285,7 @@ def _claim(
     usd = Usage.total(sources.ledger.spending(done.run).values()).usd
     found = OfferClaim(headline, verdict, shown, fresh=True, usd=usd, rollouts=done.rollouts)
     settings, tasks = sources.target.settings, suite.tasks(Split.VAL)
-    grade = grading.grade if grading else best if better else Grade.UNPROVEN
+    grade = grading.grade if grading else best if better else Grade.LIKELY
     judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
     proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
     changed = find_differing_tasks(tasks, done.pairs, settings.metric)
@@ -323,13 +323,13 @@ def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tup
     newest = view.versions[-1]
     grading = newest.grading
     found = _tested(run, began, base) if not view.draft else None
-    if found is not None and found.verdict.outcome is Outcome.ACCEPT:
+    if found is not None and found.verdict.accepted:
         return replace(view, claim=found, grade=Grade.PROVEN)
     if found is None and began == base:
         found = _drafted(run) if view.draft else _gated(run)
     if found is None:
         return None
-    grade = grading.grade if grading else Grade.UNPROVEN
+    grade = grading.grade if grading else Grade.LIKELY
     unproven = grading is not None and grade is not Grade.PROVEN
     proof = _proof(grading.tasks, grading.gain, sources.target.settings) if grading and unproven else ""
     return replace(view, claim=found, grade=grade, grading=grading, proof=proof)

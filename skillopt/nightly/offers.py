@@ -12,7 +12,6 @@ from typing import Final
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import ReviewState, SkillOffers
@@ -149,7 +148,7 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
         return f"its run ended early: {record.reason or 'it was interrupted'}"
     events = recorded_events(ledger, record.id)[::-1] if kind == "accepted" else []
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
-    if test is not None and test.verdict.outcome is Outcome.REJECT:
+    if test is not None and test.verdict.rejected:
         return f"it is no better on the held-out test: {test.headline.words}"
     return ""
 

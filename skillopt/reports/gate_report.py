@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import passed_cells
 from skillopt.reports.blocks import (
     Box,
@@ -134,7 +133,7 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     if (judged := change.judged) is not None:
         lowest = judged.lowest
         bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
-        refused = judged.verdict.outcome is Outcome.REJECT  # how small its loss may be says nothing
+        refused = judged.verdict.rejected  # how small its loss may be says nothing
         sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "
         sure += (
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.recording import recorded_acts, scored_by
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.loop.events import (
     BaselineMeasured,
@@ -343,7 +343,7 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
             digest, tokens = _text_digest(start, event.text), estimate_tokens(event.text)
             made = VersionView(event.number, commit, digest, event.text, tokens=tokens, kind=event.kind)
             made = _measured(made, event.verdict, 1)
-            found.append(replace(made, expected=event.verdict.expected, grading=event.grading))
+            found.append(replace(made, grading=event.grading))
     return found
 
 

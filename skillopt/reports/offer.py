@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, grade_name, grade_words
 from skillopt.gate.headline import Headline
 from skillopt.reports.blocks import (
@@ -145,7 +145,7 @@ class OfferView:
 def offer_title(view: OfferView) -> str:
     """Return the title: the skill, the tasks passed before and after, and the grade of what is not proven."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
-    words = ["draft"] * view.draft + [view.grade.value if view.grade else "unproven"]
+    words = ["draft"] * view.draft + [view.grade.value if view.grade else "not graded"]
     grade = "" if view.proven else f" ({', '.join(words)})"
     if view.claim is None:
         return f"{name}: not measured against {_plain(view.into)}{grade}"
@@ -268,7 +268,7 @@ def _what_would_prove(view: OfferView) -> list[ReportBlock]:
             "decides. Merging takes the shorter text, closing says no."
         )
         return [Box("note", paragraphs(told))]
-    grade = view.grade or Grade.UNPROVEN
+    grade = view.grade or Grade.LIKELY
     proof = f" {view.proof}" if view.proof else ""
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
     told = (

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
-from skillopt.gate.grades import GRADE_MEANINGS, grade_name, grade_words
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import LOSS_ERRORS, Outcome, Verdict
+from skillopt.gate.grades import GRADE_MEANINGS, gain_words, grade_name, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
@@ -16,8 +17,6 @@ from skillopt.gate.headline import (
     passed_words,
     tally_words,
 )
-from skillopt.gate.mean_bet import gain_limits
-from skillopt.gate.non_inferior import LOSS_ERROR
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
@@ -47,9 +46,7 @@ from skillopt.reports.view import GateView, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import Metric
 from skillopt.storage.ledger import noun_of
-from skillopt.tasks import digest_of
 
 _OUTCOMES: Final = {
     Outcome.ACCEPT: "Accepted",
@@ -166,29 +163,14 @@ def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
     passed = found.passed if found else compared_words(verdict, where, view.metric)
     score = f"; {found.score}" if found else ""
     return (
-        f"{passed}{_points(view, verdict)}{score}; {verdict.wins} better, {verdict.ties} equal, "
+        f"{passed}{_points(verdict)}{score}; {verdict.wins} better, {verdict.ties} equal, "
         f"{verdict.losses} worse{missing}"
     )
 
 
-def _points(view: RunView, verdict: Verdict) -> str:
-    """Give the gain in tasks passed with its confidence limits; empty where it was not recorded."""
-    if not (limits := _limits(view, verdict, Metric.HARD)):
-        return ""
-    gain = sum(pair.passed_after - pair.passed_before for pair in verdict.pairs) / len(verdict.pairs)
-    low, high = (f"{100 * limit:+.0f}" for limit in limits)
-    return f", {100 * gain:+.0f} percentage points ({view.confidence:.0%} confidence limits {low} and {high})"
-
-
-def _limits(view: RunView, verdict: Verdict, metric: Metric) -> tuple[float, ...]:
-    """Limit the gain from below and from above, each with the run's confidence; order must not follow results."""
-
-    def gain(pair: PairedTask) -> float:
-        score, passed = pair.score_after - pair.score_before, pair.passed_after - pair.passed_before
-        return {Metric.SOFT: score, Metric.HARD: passed, Metric.MIXED: (score + passed) / 2}[metric]
-
-    gains = [gain(pair) for pair in sorted(verdict.pairs, key=lambda pair: digest_of(pair.task))]
-    return gain_limits(gains, len(gains), 1.0 - view.confidence) if gains else ()
+def _points(verdict: Verdict) -> str:
+    """Give the gain in tasks passed with its interval; empty where no task was measured."""
+    return f", {gain_words(verdict.gain, verdict.low, verdict.high)}" if verdict.pairs else ""
 
 
 def _confidence(verdict: Verdict) -> str:
@@ -242,7 +224,7 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     if not view.gates:
         return paragraphs("No candidate reached the gate.", _noise(view))
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
-    rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
+    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
     more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     return [
         Table((*columns, "better / equal / worse", "confidence"), rows),
@@ -251,14 +233,13 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     ]
 
 
-def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
+def _gate(gate: GateView) -> tuple[str, ...]:
     verdict = gate.verdict
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
-    limits = " to ".join(f"{one:+.2f}" for one in _limits(view, verdict, Metric(view.metric or Metric.SOFT)))
     outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
     tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
-    gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
+    gain = gain_words(verdict.gain, verdict.low, verdict.high)
     return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
 
 
@@ -373,8 +354,8 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 def _guarantee(view: RunView) -> str:
     if view.shrunk:
         return (
-            f"A text that loses the margin or more is called `nothing lost` with probability {LOSS_ERROR:.2f} at most, "
-            "over both looks together."
+            "A text that loses the margin or more is called `nothing lost` with probability "
+            f"{sum(LOSS_ERRORS):.2f} at most, over both looks together."
         )
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if view.test is not None:
@@ -415,7 +396,7 @@ def _cost(view: RunView) -> list[ReportBlock]:
 
 
 def _versions(view: RunView) -> list[ReportBlock]:
-    columns = ("version", "grade", "tasks of `val` passed", metric_label(view.metric), "expected", "tokens")
+    columns = ("version", "grade", "tasks of `val` passed", metric_label(view.metric), "tokens")
 
     def number(value: float | None, digits: int) -> str:
         return "—" if value is None else f"{value:.{digits}f}"
@@ -426,18 +407,13 @@ def _versions(view: RunView) -> list[ReportBlock]:
             grade_name(one.grading) if one.grading else "—",
             one.passed or "—",
             number(one.score, 3),
-            number(one.expected, 3),
             f"{one.tokens:,}",
             number(one.usd, 4),
             number(one.turns, 2),
         )
         for one in view.versions
     ]
-    chosen = view.accepted and not view.shrunk
-    luck = (
-        "A version selected for its score tends to score lower when measured again; see `expected`." if chosen else ""
-    )
-    return [Table((*columns, "US dollars a task", "turns a task"), rows), *paragraphs(luck)] if rows else []
+    return [Table((*columns, "US dollars a task", "turns a task"), rows)] if rows else []
 
 
 def _tasks_by_version(view: RunView) -> list[ReportBlock]:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Tally
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
@@ -138,7 +139,6 @@ class VersionView:
     passed: str = ""
     usd: float | None = None
     turns: float | None = None
-    expected: float | None = None
     grading: Grading | None = None
 
 
@@ -275,6 +275,4 @@ def render_json(view: RunView) -> str:
     for row, shown in zip(view.heat, fields["heat"], strict=True):
         for cell, written in zip(row.cells, shown["cells"], strict=True):
             written["state"] = cell.state
-    for gate, shown in zip(view.gates, fields["gates"], strict=True):
-        shown["verdict"]["gain"] = gate.verdict.gain
     return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

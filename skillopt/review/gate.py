@@ -11,20 +11,13 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import (
-    Outcome,
-    Pairs,
-    Verdict,
-    check_both_ran,
-    check_coverage,
-    compare_pairs,
-    tally,
-    task_gains,
-)
+from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, tally, task_gains
+from skillopt.gate.decide import Question, Verdict, decide
+from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
-from skillopt.gate.here import MOST_REPEATS, can_show_harm, measure_harm
 from skillopt.gate.mean_bet import lower_limit
+from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
@@ -39,6 +32,32 @@ TOLERATED_LOSS: Final = 0.2
 """A change that is not asked for a margin passes when a loss of more than this is ruled out."""
 
 _MOST_TASKS: Final = 1000
+
+_WHOLE_REPEATS_OF: Final = 48
+"""Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
+
+_EXTRA: Final = 3
+"""Most repeats of all tasks, then of only those that came out differently: a matter of size, not of sign."""
+
+MOST_REPEATS: Final = 2 * _EXTRA
+
+
+def whole_repeats(tasks: int) -> int:
+    """Return how often all tasks are run: once, and more often where they are few.
+
+    >>> [whole_repeats(tasks) for tasks in (8, 24, 60)]
+    [3, 2, 1]
+    """
+    return max(1, min(_EXTRA, _WHOLE_REPEATS_OF // max(1, tasks)))
+
+
+def can_show_harm(tasks: int, error: float) -> bool:
+    """Return whether so many tasks, all broken in every repeat, would show harm; one task says nothing of others.
+
+    >>> [can_show_harm(tasks, 0.1) for tasks in (1, 2)]
+    [False, True]
+    """
+    return tasks > 1 and 0.5 ** (tasks * (whole_repeats(tasks) + _EXTRA)) <= error
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +106,9 @@ class ChangeGate:
     def _decide(self, earlier: Sequence[float]) -> GateDecided:
         first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
         better = self._demand.required is Required.BETTER
-        pairs, verdict, lowest = self._gain(earlier, first) if better else self._harm(first)
-        self.pairs = pairs
-        over_all = compare_pairs(pairs, self._settings, GateRule.STRICT, "gate")
-        verdict = replace(
-            over_all,
-            outcome=verdict.outcome,
-            reason=verdict.reason,
-            confidence=verdict.confidence,
-            error_spent=verdict.error_spent,
-        )
+        pairs, verdict = self._gain(earlier, first) if better else self._harm(first)
+        expect_measured("gate", pairs, self._settings.coverage)
+        self.pairs, lowest = pairs, lower_limit(self._compare(pairs).gains, 1.0 - self._settings.confidence)
         answer, reason = self._answer(verdict, lowest)
         reason = f"{reason}: {_told(verdict, len(self._suite.tasks(Split.VAL)))}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
@@ -116,13 +128,13 @@ class ChangeGate:
     def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
         """ReviewAnswer what was asked, in a word and in words."""
         if self._demand.required is Required.BETTER:
-            shown = verdict.outcome is Outcome.ACCEPT
+            shown = verdict.accepted
             return (
                 (ReviewAnswer.PASSED, "shown to be better")
                 if shown
                 else (ReviewAnswer.REFUSED, "not shown to be better")
             )
-        if verdict.outcome is Outcome.REJECT:
+        if verdict.rejected:
             return ReviewAnswer.REFUSED, f"shown to be worse ({verdict.reason})"
         loss, margin = max(0.0, -lowest), self._demand.margin
         if margin and loss > margin:
@@ -131,26 +143,36 @@ class ChangeGate:
             return ReviewAnswer.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
         return ReviewAnswer.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
 
-    def _gain(self, earlier: Sequence[float], first: int) -> tuple[Pairs, Verdict, float]:
+    def _gain(self, earlier: Sequence[float], first: int) -> tuple[Pairs, Verdict]:
         """Ask whether the new text is better, as the loop's gate does."""
         val = self._suite.tasks(Split.VAL)
         gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
         verdict = gate.decide("gate", self._before, self._after)
-        pairs = gate.measured(self._before, self._after)
-        found = task_gains(pairs.before, pairs.after, self._settings.metric)
-        gains = [found.get(task) for task in dict.fromkeys(rollout.task_id for rollout in pairs.before)]
-        return pairs, verdict, lower_limit(gains, len(gains), 1.0 - self._settings.confidence)
+        return gate.measured(self._before, self._after), verdict
 
-    def _harm(self, first: int) -> tuple[Pairs, Verdict, float]:
-        """Ask whether the new text is worse, repeat by repeat."""
-        settings, order = self._settings, list(self._suite.tasks(Split.VAL))
-        Random(f"{settings.seed}/change/{first}").shuffle(order)
+    def _harm(self, first: int) -> tuple[Pairs, Verdict]:
+        """Ask whether the new text is worse: run all tasks, then those that came out differently."""
+        settings, tasks = self._settings, list(self._suite.tasks(Split.VAL))
+        Random(f"{settings.seed}/change/{first}").shuffle(tasks)
+        order, whole, pairs = tasks, whole_repeats(len(tasks)), Pairs()
+        later = whole + _EXTRA - 1
+        # Most of the error is for the first look, the rest is spread evenly.
+        plan = LookPlan((*(0.4 + 0.6 * at / later for at in range(later)), 1.0), halved=True)
+        for look in range(whole + _EXTRA):
+            pairs.add(self._run(tasks, first + look))
+            verdict = decide(self._compare(pairs), Question.WORSE, 1.0 - settings.confidence, plan)
+            gains = task_gains(pairs.before, pairs.after, settings.metric)
+            if look + 1 >= whole:
+                lost = sum(gains.values()) < 0
+                tasks = [task for task in order if lost and gains.get(task.id)]
+            if verdict.rejected or not tasks:
+                break
+        return pairs, verdict
 
-        def run(tasks: Sequence[Task], look: int) -> Pairs:
-            return self._run(tasks, first + look)
-
-        found = measure_harm(order, settings, run, 1.0 - settings.confidence, "gate")
-        return found.pairs, found.verdict, found.lowest
+    def _compare(self, pairs: Pairs) -> Comparison:
+        tasks = [task for split in (Split.VAL, Split.TEST) for task in self._suite.tasks(split)]
+        settings = self._settings
+        return compare(pairs, settings.metric, settings.coverage, families=find_families(tasks))
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
@@ -160,14 +182,11 @@ class ChangeGate:
         """Compare on `test`, once and all of it."""
         judged, tasks = self.judged, self._suite.tasks(Split.TEST)
         pairs = self._run(tasks, repeat)
-        for rollouts in (pairs.before, pairs.after):
-            check_coverage("test", rollouts, self._settings.coverage)
-        check_both_ran("test", pairs)  # which names the texts as they are, and not exchanged
+        expect_measured("test", pairs, self._settings.coverage)
         better = self._demand.required is Required.BETTER
-        sides = pairs if better else Pairs(pairs.after, pairs.before)
-        verdict = compare_pairs(sides, self._settings, GateRule.PAIRED, "test")
-        verdict = verdict if better else exchanged(verdict)
-        fine = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
+        question = Question.BETTER if better else Question.WORSE
+        verdict = decide(self._compare(pairs), question, 1.0 - self._settings.confidence)
+        fine = verdict.accepted if better else not verdict.rejected
         if judged is not None:
             shown = f"{'' if fine == better else 'not '}shown to be {'better' if better else 'worse'}"
             reason = f"{judged.reason}; on test {shown}: {_told(verdict, len(tasks))}"
@@ -187,7 +206,7 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
             return resolvable_gain(count, settings) is not None
         if not demand.margin:
             return can_show_harm(count, 1.0 - settings.confidence)
-        return -lower_limit([0.0] * count, count, 1.0 - settings.confidence) <= demand.margin
+        return -lower_limit([0.0] * count, 1.0 - settings.confidence) <= demand.margin
 
     if tasks and enough(tasks):
         return ""
@@ -195,29 +214,11 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
     return f"expected at least {needed} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
 
 
-def exchanged(verdict: Verdict) -> Verdict:
-    """Read a verdict on `is the old text better than the new one?` as one on the new text."""
-    shown = verdict.outcome is Outcome.ACCEPT
-    return replace(
-        verdict,
-        outcome=Outcome.REJECT if shown else Outcome.INCONCLUSIVE,
-        before=verdict.after,
-        after=verdict.before,
-        wins=verdict.losses,
-        losses=verdict.wins,
-        costs=verdict.costs[::-1],
-        fixed=verdict.broken,
-        broken=verdict.fixed,
-        pairs=tuple(pair.exchanged() for pair in verdict.pairs),
-        reason=f"shown to be worse at confidence {verdict.confidence:.3f}" if shown else "not shown to be worse",
-    )
-
-
 def _told(verdict: Verdict, tasks: int) -> str:
     measured = verdict.wins + verdict.ties + verdict.losses
     found = headline_of_verdict(verdict)
     unmeasured = f", {tasks - measured} of {tasks} not measured" if measured < tasks else ""
-    shown = verdict.outcome is not Outcome.INCONCLUSIVE
+    shown = verdict.accepted or verdict.rejected
     return (
         f"{found.words if found else 'no task was measured'}{unmeasured}, {verdict.wins} better, "
         f"{verdict.ties} equal, {verdict.losses} worse{f', confidence {verdict.confidence:.3f}' if shown else ''}"

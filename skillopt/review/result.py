@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import NewCapability
 

@@ -253,6 +253,6 @@ def _draft_without(
         parent=draft.parent,
         subject=f"{place.name}: draft, {subject}",
         body=body,
-        trailers=(*origin, ("Grade", "unproven"), (DROPPED_BY, place.word.by or "people"), *edit_trailers(kept)),
+        trailers=(*origin, ("Grade", "cannot tell"), (DROPPED_BY, place.word.by or "people"), *edit_trailers(kept)),
     )
     return place.branch.publish(new)

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 from skillopt.errors import UsageError
 from skillopt.execution.recording import recorded_events
-from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided
 from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
@@ -195,7 +194,7 @@ def _rejections(event: Event) -> Iterator[tuple[Edit, str]]:
             yield event.edit, event.reason
         case EditScreened() if not event.kept and event.tasks and event.reason:
             yield event.edit, event.reason
-        case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
+        case GateDecided() if not event.verdict.accepted:
             for one in event.changes:
                 yield one.edit, f"{event.verdict.outcome.value}, {event.verdict.reason}"
         case _:

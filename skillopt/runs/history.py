@@ -48,7 +48,7 @@ class ListedDraft:
     def words(self) -> str:
         """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
-            return "unproven: edits were dropped after grading"
+            return "not graded: edits were dropped after grading"
         return grade_words(self.grading)
 
     @property

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillopt.errors import EditError, UsageError, describe_mistake
 from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome, Pairs, Verdict
+from skillopt.gate.comparison import Pairs
+from skillopt.gate.decide import Verdict
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
@@ -132,7 +133,7 @@ class ProposalResult:
     @property
     def accepted(self) -> bool:
         """Whether the gate took it."""
-        return self.verdict is not None and self.verdict.outcome is Outcome.ACCEPT
+        return self.verdict is not None and self.verdict.accepted
 
 
 def parse_proposal(path: Path) -> EditsProposal:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from skillopt.errors import UsageError
 from skillopt.execution.access import missing_access
-from skillopt.gate.here import whole_repeats
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.review.gate import whole_repeats
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.tasks import Split, Suite, Task
@@ -121,8 +121,9 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
         words = f"{left_out}gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
         return Prospect(can_show=True, words=words)
     judged, partial, proven, here = _power(settled, settings)
+    proven = None if settled.folds else proven
     share = f"{judged}{'' if val == judged else f' of {val}'}"
-    judges = f"{share} tasks, 2-fold cross-validation" if settled.folds else f"{share} val tasks"
+    judges = f"{share} tasks, which teach as well" if settled.folds else f"{share} val tasks"
     unit = " points of score" if partial else " points"
     gains = [f"+{100 * here:.0f}{unit} on these tasks"] if here and not (proven and proven <= here) else []
     new = "no gain" if proven is None else f"+{100 * proven:.0f}{'' if gains else unit}"
@@ -161,7 +162,9 @@ def _can_show(suite: Suite, settings: Settings) -> bool:
     settled, cap = settle_folds(suite, settings), settings.max_rollouts
     if not _can_learn(settled) or (cap is not None and cap < least_rollouts(suite, settings)):
         return False
-    return settings.gate is GateRule.STRICT or _power(settled, settings).here is not None
+    if settings.gate is GateRule.STRICT or (settled.folds and cap is not None):
+        return True  # a draft with its probability is worth a small cap
+    return _power(settled, settings).here is not None
 
 
 def _is_partial(tasks: Sequence[Task], settings: Settings) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.recording import recorded_events, scored_by
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import Headline
@@ -29,7 +29,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.ledger import Ledger, RunRecord, rollout_key
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite, Task
 from skillopt.versions.commit_message import Version
@@ -208,13 +208,21 @@ def _of_run(ledger: Ledger, run: RunRecord, suite: Suite, until: str) -> ErrorSp
 
 
 def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite: Suite) -> float:
-    """Return the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
+    """Return the share of today's `val` tasks that the gates of a run on another suite looked at, by content or id."""
     start = decode_skill(run.skill, run.start)
     compared = {start.with_document(SkillDocument(gate.text)).digest for gate in gates if gate.text}
     rows = ledger.run_results(run.id, sorted(compared), scored_by(run))
-    looked = {row.task for row in rows if row.skill in compared}
-    today = {task.id for task in suite.tasks(Split.VAL)}
-    return len(today & looked) / len(today) if today else 1.0
+    looked = {row.key: row for row in rows if row.skill in compared}
+    ids, texts = {row.task for row in looked.values()}, {(row.skill, row.repeat) for row in looked.values()}
+    judged = scored_by(run)
+    scorers = dict.fromkeys((judged, judged.partition(" judge=")[0]))
+    today = suite.tasks(Split.VAL)
+    known = sum(
+        task.id in ids
+        or any(rollout_key(skill, task.digest, by, repeat) in looked for skill, repeat in texts for by in scorers)
+        for task in today
+    )
+    return known / len(today) if today else 1.0
 
 
 def read_error(text: str) -> float:

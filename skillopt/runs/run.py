@@ -14,10 +14,10 @@ from typing import Final
 from skillopt.errors import SkilloptError, VersionConflictError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Against, Grade, Grading, grade_words
-from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
+from skillopt.gate.headline import VAL, compared_words, headline_trailers
 from skillopt.loop.draft import find_held
 from skillopt.loop.events import (
     DraftChanged,
@@ -320,7 +320,6 @@ def version_of(
         ("Gate-Metric", record.settings["metric"]),
         *(() if event.grading is None else _grade_trailers(event.grading)),
         *headline_trailers(verdict),
-        ("Val-Expected", f"{verdict.expected:.4f}"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),
         (ERROR_SPENT, f"{spent:.4f}"),
@@ -370,8 +369,6 @@ def _result(verdict: Verdict, record: RunRecord) -> str:
     )
     if not place:
         return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
-    if expected := expectation(verdict.after, verdict.expected, metric):
-        result += f" A text selected for its score tends to look better than it is: {expected} when measured again."
     return result
 
 
@@ -406,11 +403,11 @@ _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
     if grading is None:
-        return ((GRADE, Grade.UNPROVEN.value),)
+        return ((GRADE, Grade.CANNOT_TELL.value),)
     return (
         (GRADE, grading.grade.value),
         *((("Probability", f"{grading.probability:.3f}"),) if grading.probability is not None else ()),
-        ("Expected-Gain", f"{grading.gain:+.3f}"),
+        ("Gain", f"{grading.gain:+.3f}"),
         ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
         ("Tasks-Judged", str(grading.tasks)),
         ("Tasks-Changed", str(grading.changed)),
@@ -428,10 +425,8 @@ def read_grading(trailers: _Trailers) -> Grading | None:
     try:
         return Grading(
             grade=grade,
-            probability=float(found["Probability"])
-            if found["Tasks-Judged"] != "0" and grade is not Grade.CANNOT_TELL
-            else None,
-            gain=float(found["Expected-Gain"]),
+            probability=float(found["Probability"]) if "Probability" in found else None,
+            gain=float(found["Gain"]),
             low=float(interval[1]),
             high=float(interval[2]),
             tasks=int(found["Tasks-Judged"]),

@@ -9,8 +9,8 @@ from typing import Final
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of
 from skillopt.execution.runner import RunObserver
+from skillopt.gate.decide import LOSS_ERRORS, least_margin
 from skillopt.gate.headline import Headline, headline_of_verdict
-from skillopt.gate.non_inferior import plan_looks
 from skillopt.loop.events import GateDecided, TextScreened
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -84,8 +84,9 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     tasks = shrink_tasks(plan.suite)
     expect_shrinkable(skill, plan.suite, plan.target.settings)
     judging = len(tasks)
-    looks = plan_looks(judging)
-    shows = looks[0].words if looks else f"{judging} tasks are too few for a verdict: the result will be a draft"
+    margin = least_margin(judging, LOSS_ERRORS[0])
+    few = f"{judging} tasks are too few for a verdict: the result will be a draft"
+    shows = few if margin is None else f"{judging} tasks can rule out that {margin:.0%} of tasks passed or more is lost"
     units = len(find_units(skill.document))
     rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
     return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=rollouts)

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.loop.ablation import ENOUGH
 from skillopt.loop.course import Course
 from skillopt.loop.evidence import PassRates, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
+
+ENOUGH: Final = 2.0
+"""Evidence at which something is known; 1 in 8 to be wrong at even odds."""
 
 _ROOT: Final = (-0.8, -4.5, ENOUGH)
 _HALF: Final = (0.0, -ENOUGH, ENOUGH)

@@ -6,15 +6,15 @@ own. A second look follows only on what the first one showed to be broken, and h
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from skillopt.errors import EditError, ProviderError, ReplyError, UsageError
-from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
-from skillopt.gate.grades import Against, Grade, Grading, grade_words
-from skillopt.gate.mean_bet import gain_limits
-from skillopt.gate.non_inferior import LOSS_ERROR, WIDEST_MARGIN, Look, Loss, judge_loss, plan_looks
+from skillopt.gate.comparison import Pairs, compare, expect_measured
+from skillopt.gate.decide import LOSS_ERRORS, Terms, Verdict, rule_out_loss
+from skillopt.gate.families import find_families
+from skillopt.gate.grades import Against
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, ask, go
@@ -25,7 +25,7 @@ from skillopt.prompts.shortening import SHORTER_SCHEMA, ask_shorter, read_shorte
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.text_classes import LintClass
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.shrink.search import Search, confirm, fails_under, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
 from skillopt.skills.addresses import own_text
@@ -159,18 +159,18 @@ class Shrinking:
         yield from self._find(telling)
         if self.how.rewrite:
             yield from self._rewrite()
-        looks = plan_looks(len(self.names), noisy=self.noisy)
-        for number, look in enumerate(looks or (Look(len(self.names), 0.0, LOSS_ERROR, self.noisy),)):
+        for number in range(len(LOSS_ERRORS)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
                 yield from self._told()
                 return "no unit can go: tasks need each of them, or none can tell", 0
-            pairs, verdict, loss = self._judge(short, look, number)
+            verdict = self._judge(short, number)
             broken = [name for name in telling if name in verdict.broken]
-            if loss.shown or number + 1 >= len(looks) or not (yield from self._put_back(broken, short)):
+            over = verdict.accepted or number + 1 == len(LOSS_ERRORS)
+            if over or not (yield from self._put_back(broken, short)):
                 break
         yield from self._told()
-        return (yield from self._hand_over(short, changes, verdict, self._grading(loss, pairs)))
+        return (yield from self._hand_over(short, changes, verdict))
 
     @property
     def telling(self) -> list[str]:
@@ -272,40 +272,18 @@ class Shrinking:
                 f"{self.skill.name}: the text cannot be cut without breaking its structure: {error}"
             ) from error
 
-    def _judge(self, short: Skill, look: Look, number: int) -> tuple[Pairs, Verdict, Loss]:
-        """Run both texts afresh, and test whether less than the margin is lost."""
+    def _judge(self, short: Skill, number: int) -> Verdict:
+        """Run both texts afresh, and ask whether less than a margin is lost."""
         self.runner.release()
         affordable = max(1, self.runner.left // (_TEXTS * len(self.tasks)))
-        repeats = min(_NOISY_REPEATS if look.noisy else 1, affordable)
+        repeats = min(_NOISY_REPEATS if self.noisy else 1, affordable)
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
         requests = [RolloutRequest(one, task, repeat) for one in (self.skill, short) for task, repeat in wanted]
-        pairs = Pairs.halves(self.runner.rollouts(requests))
-        verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
-        loss = judge_loss(self._gains(pairs), look)
-        loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
-        margin = loss.margin or WIDEST_MARGIN
-        said = f"less than {margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
-        reason = f"{said}, p = {loss.p_value:.3f}" if loss.shown else f"not shown: {said}"
-        outcome = Outcome.ACCEPT if loss.shown else Outcome.INCONCLUSIVE
-        return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=1.0 - loss.p_value), loss
-
-    def _gains(self, pairs: Pairs) -> list[float | None]:
-        """Return the gain of each task, in an order drawn before."""
-        gains = task_gains(pairs.before, pairs.after, self.settings.metric)
-        return [gains.get(name) for name in self.names]
-
-    def _grading(self, loss: Loss, pairs: Pairs) -> Grading:
-        gains = self._gains(pairs)
-        low, high = gain_limits(gains, len(gains), LOSS_ERROR)
-        grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
-        known = [one for one in gains if one is not None]
-        changed = sum(abs(one) >= 0.5 for one in known)  # noqa: PLR2004 - half of its runs
-        found = Grading(
-            grade, 1.0 - loss.p_value, loss.gain, low, high=high, tasks=len(known), changed=changed, reason=""
-        )
-        found = replace(found, against=Against.LONGER)
-        return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or WIDEST_MARGIN:.2f}")
+        pairs, settings = Pairs.halves(self.runner.rollouts(requests)), self.settings
+        expect_measured("verdict", pairs, settings.coverage)
+        found = compare(pairs, settings.metric, settings.coverage, families=find_families(self.tasks))
+        return rule_out_loss(found, LOSS_ERRORS[number], Terms(against=Against.LONGER))[0]
 
     def _told(self) -> Iterator[events.Event]:
         """Tell of each unit whether it stays, why, and which tasks need it."""
@@ -317,20 +295,20 @@ class Shrinking:
             yield events.TextScreened(unit.line, unit.text, unit.tokens, kept, reason=reason, tasks=tasks)
 
     def _hand_over(
-        self, short: Skill, changes: tuple[Change, ...], verdict: Verdict, grading: Grading
+        self, short: Skill, changes: tuple[Change, ...], verdict: Verdict
     ) -> Generator[events.Event, None, tuple[str, int]]:
         asked, text = self.runner.rollouts_asked, short.text
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
-        accepted = verdict.outcome is Outcome.ACCEPT
+        accepted = verdict.accepted
         held_back = find_held(self.skill.text, text, self.settings) if accepted else ()
         marks = [one for one in held_back if one.kind is not LintClass.REMOVED_RULE]  # to delete is what was asked
         yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
             yield events.VersionAccepted(
-                1, 1, 1, SHRINK, text=text, changes=changes, verdict=verdict, rollouts=asked, grading=grading
+                1, 1, 1, SHRINK, text=text, changes=changes, verdict=verdict, rollouts=asked, grading=verdict.grading
             )
         else:
-            yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
+            yield events.DraftGraded(text, changes, verdict.grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         return f"{old} → {new} tokens: {verdict.reason}{held}", int(accepted and not marks)
 

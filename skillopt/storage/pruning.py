@@ -17,7 +17,7 @@ from skillopt.rollouts import Stream
 from skillopt.storage.schema import connect_database, explain_errors
 
 _STREAM_LENGTH: Final = Stream.LEARNING.repeat(0)
-_COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW, Stream.INCREMENT))
+_COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW))
 _GONE: Final = f"""at < ? AND run NOT IN (SELECT run FROM temp.kept_runs) AND (kind = 'reply' OR
 repeat / {_STREAM_LENGTH} NOT IN ({_COMPARED}))"""  # noqa: S608 - our own text
 

@@ -1,28 +1,17 @@
 """Find leaks between the splits of a suite: tasks that are nearly the same, and answers that stand in prompts."""
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
+from skillopt.gate.families import ALIKE, is_same_data, likeness, wording
 from skillopt.tasks import JUDGED_KINDS, Suite, Task
-
-_RUN: Final = 4
-_ALIKE: Final = 0.8
-"""Share of runs of words in common from which two tasks are nearly the same."""
-
-_LEAST_RUNS: Final = 8
-"""Tasks with fewer runs of words are too short to compare."""
 
 _QUOTE: Final = 8
 """Words of an answer in a row that make a quote."""
-
-_WORD: Final = re.compile(r"[^\W_]+")
-
-_Run = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +36,16 @@ def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
         yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task.with_image_files
 
 
-def likeness(first: set[_Run], second: set[_Run]) -> float:
-    """Return the share of two wordings that is the same; 0 for those too short to compare."""
-    return len(first & second) / len(first | second) if min(len(first), len(second)) >= _LEAST_RUNS else 0.0
-
-
 def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
     """Find tasks whose prompts are alike, and whose files are too, but for those that both have."""
-    texts = {text for _, task in placed for text in (task.prompt, *(file.text for file in task.files))}
-    wordings = {text: wording([text]) for text in texts}
+    wordings = {text: wording([text]) for text in {task.prompt for _, task in placed}}
     for (part, one), (other_part, other) in combinations(placed, 2):
         if part == other_part:
             continue
         alike = 1.0 if one.prompt == other.prompt else likeness(wordings[one.prompt], wordings[other.prompt])
-        if alike < _ALIKE:
+        if alike < ALIKE:
             continue
-        first, second = ({file.text for file in task.files} for task in (one, other))
-        data = [set[_Run]().union(*(wordings[text] for text in own)) for own in (first - second, second - first)]
-        if not all(data) or likeness(*data) >= _ALIKE:
+        if is_same_data(one, other):
             reason = f"{alike:.0%} of the wording of their prompts is the same"
             yield SplitLeak(one.id, other.id, (part, other_part), reason)
 
@@ -99,12 +80,3 @@ def _answers(task: Task) -> Iterator[str]:
             yield str(options.get("reference", ""))
         elif spec.kind == "exact":
             yield from (str(value) for value in options.values() if isinstance(value, str))
-
-
-def wording(texts: Iterable[str], length: int = _RUN) -> set[_Run]:
-    """Return the runs of words of texts."""
-    found = set[_Run]()
-    for text in texts:
-        words = _WORD.findall(text.casefold())
-        found.update(tuple(words[at : at + length]) for at in range(len(words) - length + 1))
-    return found

@@ -57,6 +57,8 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
         entry["tags"] = list(task.tags)
     if task.timeout != _TIMEOUT:
         entry["timeout"] = int(task.timeout) if task.timeout.is_integer() else task.timeout
+    if task.family:
+        entry["family"] = task.family
     if task.environment is not None:
         entry["environment"] = _environment(task.environment)
     if task.tree is not None:

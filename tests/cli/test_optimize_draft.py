@@ -26,7 +26,7 @@ def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException 
 def test_it_says_where_the_draft_is_and_what_was_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, changed(EMAIL), graded(EMAIL))
     said = skillopt(folder, "optimize", "rows").stdout
-    shown = "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
+    shown = "likely better (91%): +18 points (-6 to +36) on 12 tasks"
     assert f"branch skillopt-draft/rows: {shown}" in said
     assert "next: skillopt take rows " in said
     found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
@@ -57,7 +57,7 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     assert ended.returncode == 130
     assert "branch skillopt-draft/rows, ungraded" in ended.stderr
     assert "same command to continue" in ended.stderr
-    assert "draft unproven: its run" in skillopt(folder, "status").stdout
+    assert "draft not graded: its run" in skillopt(folder, "status").stdout
 
 
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:

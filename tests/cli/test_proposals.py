@@ -50,7 +50,7 @@ def proposal(found: TaskEvidence) -> EditsProposal:
 
 
 def grade(result: ProposalResult) -> Grade | None:
-    return result.verdict.grading.grade if result.verdict and result.verdict.grading else None
+    return result.verdict.grading.grade if result.verdict else None
 
 
 def test_each_fold_is_shown_alone_and_noted_when_it_was(selection: Selection) -> None:

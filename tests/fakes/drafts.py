@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.project import Selection
@@ -16,8 +16,9 @@ from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import SKILL
+from tests.fakes.verdicts import made_verdict
 
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.98, 9, 3, 0, ("t1",), (), 0)
+VERDICT = made_verdict(passing=("t2", "t3"), failing=("t4",))
 ENDED = RunEnded("all train tasks pass", 0, 40, 4)
 
 
@@ -36,7 +37,7 @@ class ScriptedRun(RunObserver):
         self.said.append(text)
 
 
-def grading(grade: Grade = Grade.UNPROVEN, probability: float | None = 0.91) -> Grading:
+def grading(grade: Grade = Grade.LIKELY, probability: float | None = 0.91) -> Grading:
     return Grading(grade, probability, 0.18, -0.06, 0.36, 12, 4, "4 of 12 tasks changed, 3 for the better")
 
 
@@ -45,7 +46,7 @@ def changed(*rules: str, step: int = 1) -> DraftChanged:
     return DraftChanged(step, _text(rules), _changes(rules))
 
 
-def graded(*rules: str, grade: Grade = Grade.UNPROVEN, probability: float | None = 0.91) -> DraftGraded:
+def graded(*rules: str, grade: Grade = Grade.LIKELY, probability: float | None = 0.91) -> DraftGraded:
     return DraftGraded(_text(rules), _changes(rules), grading(grade, probability), "digest", 40)
 
 

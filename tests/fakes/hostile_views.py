@@ -74,5 +74,5 @@ def _edit(edit: EditView, text: str) -> EditView:
 
 
 def _gate(gate: GateView, text: str) -> GateView:
-    fixed, broken = (tuple(text for _ in names) for names in (gate.verdict.fixed, gate.verdict.broken))
-    return replace(gate, verdict=replace(gate.verdict, fixed=fixed, broken=broken, reason=text))
+    pairs = tuple(replace(pair, task=text) for pair in gate.verdict.pairs)
+    return replace(gate, verdict=replace(gate.verdict, pairs=pairs, reason=text))

@@ -1,6 +1,6 @@
 """An offer made up for tests of the text of pull requests."""
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
 from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, lines_by_people

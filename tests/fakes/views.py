@@ -1,8 +1,9 @@
 """A run made up for tests of reports: its events, the rollouts behind them, and the view of both."""
 
-from dataclasses import replace
+from typing import Any
 
-from skillopt.gate.comparison import Outcome, PairedTask, Tally, TaskCosts, Verdict
+from skillopt.gate.comparison import Tally, TaskCosts
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
@@ -27,6 +28,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
+from tests.fakes.verdicts import made_verdict
 
 AT = "2026-11-01T02:00:00+00:00"
 _TEXT = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n"
@@ -57,21 +59,19 @@ _UPPER = Edit(
 )
 
 
-def verdict(outcome: Outcome, reason: str = "in a test", **found: object) -> Verdict:
+def verdict(
+    outcome: Outcome,
+    reason: str = "in a test",
+    split: str = "val",
+    **found: Any,  # noqa: ANN401 - a test names them by hand
+) -> Verdict:
     """Make a verdict on ten tasks that pass or fail; what is not named is the accepted one's."""
-    numbers = {"before": 0.4, "after": 0.8, "confidence": 0.97, "wins": 5, "ties": 4, "losses": 1}
-    flips = {"fixed": ("val0", "val1", "val2", "val3", "val4"), "broken": ("val9",), "missing": 0}
-    made = Verdict(outcome, reason, **{**numbers, **flips, **found})  # type: ignore[arg-type]  # a test names them by hand
-    return made if made.pairs else replace(made, pairs=_pairs(made))
-
-
-def _pairs(found: Verdict) -> tuple[PairedTask, ...]:
-    """Return what each of ten tasks came to, so that it fits the shares passed and the flips."""
-    names = [f"{'test' if 'test' in ''.join(found.fixed) else 'val'}{number}" for number in range(10)]
-    same = [name for name in names if name not in (*found.fixed, *found.broken)]
-    kept = same[: round(found.before * 10) - len(found.broken)]
-    sides = [(name, name in (*kept, *found.broken), name in (*kept, *found.fixed)) for name in names]
-    return tuple(PairedTask(name, old, new, old, new) for name, old, new in sides)
+    names = [f"{split}{number}" for number in range(10)]
+    fixed, broken = found.pop("fixed", names[:5]), found.pop("broken", names[9:])
+    same = [name for name in names if name not in (*fixed, *broken)]
+    kept = found.pop("kept", 3)
+    sides = {"fixed": fixed, "broken": broken, "passing": same[:kept], "failing": same[kept:]}
+    return made_verdict(outcome, reason, **sides, **{"confidence": 0.97, **found})
 
 
 def _change(edit: Edit) -> Change:
@@ -82,26 +82,22 @@ _ACCEPTED = verdict(
     Outcome.ACCEPT,
     "gain +0.400 at confidence 0.970: 0.900 asked for",
     costs=(TaskCosts(0.0125, 2.5), TaskCosts(None, 2.0)),
-    error=0.2,
 )
 _REJECTED = verdict(
     Outcome.REJECT,
     "gain -0.200 at confidence 0.100: not better than the incumbent",
-    before=0.8,
-    after=0.6,
     confidence=0.1,
-    wins=0,
-    ties=8,
-    losses=2,
     fixed=(),
     broken=("val0", "val1"),
+    kept=6,
 )
 _HELD_OUT = verdict(
     Outcome.ACCEPT,
     "gain +0.300 at confidence 0.990: at least 0.90 asked for",
-    before=0.5,
+    split="test",
     fixed=("test1", "test2", "test3"),
     broken=(),
+    kept=5,
 )
 
 EVENTS: tuple[Event, ...] = (

@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 from skillopt.loop.caps import TrainRollouts
 from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Seen, TrainEvidence
+from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.loop.policy import Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.settings import Metric, make_settings
+from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -70,10 +69,6 @@ class World:
         _ANSWERERS[evidence] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
         return evidence
 
-    def policy(self, seed: int = 0) -> Policy:
-        """Return a policy by the evidence of all tasks."""
-        return Policy(self.evidence(seed=seed), Metric.MIXED)
-
     def runner(self, reply: Callable[[str], str]) -> ScriptedRunner:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
         return ScriptedRunner(self.rollout, reply)
@@ -91,11 +86,6 @@ class World:
 def drive(evidence: TrainEvidence, course: Course[T]) -> T:
     """Finish a course that a world answers."""
     return finish(course, _ANSWERERS[evidence])
-
-
-def pick(policy: Policy) -> dict[str, Seen]:
-    """Pick the failing tasks of a world."""
-    return drive(policy.evidence, policy.pick())
 
 
 def named(needs: Sequence[Sequence[str]], sizes: Sequence[int]) -> dict[str, Sequence[str]]:

@@ -27,7 +27,7 @@ from skillopt import (
 from skillopt.errors import SettingsError, SuiteError, UnreadRepliesError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.results import OptimizeResult
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage

@@ -9,9 +9,9 @@ from typing import Final
 
 from skillopt.contrib.history.redaction import Redaction
 from skillopt.contrib.history.requests import Request, failure_key
+from skillopt.gate.families import likeness, wording
 from skillopt.safety.plurals import count_noun
 from skillopt.suites.near_copies import is_near_copy, near_copies, word_digests
-from skillopt.suites.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
 _MOST_CRITERIA: Final = 8

@@ -10,7 +10,7 @@ from skillopt.contrib.triggers.description import with_description
 from skillopt.contrib.triggers.loading import HeldOutTriggers, TriggerRate
 from skillopt.contrib.triggers.training import TrainedDescription
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Against
 from skillopt.rollouts import Usage
@@ -284,12 +284,12 @@ def description_trailers(
 ) -> _Trailers:
     """List the trailers of a description by its training, and the error spent since the one before."""
     (verdict, spent), (rollouts, usage) = judged, cost
-    shorter = verdict.grading is not None and verdict.grading.against is Against.LONGER
+    shorter = verdict.grading.against is Against.LONGER
     return (
         ("Kind", DESCRIPTION),
         (TRIGGER_TRAINING, training),
         ("Gate", NON_INFERIORITY if shorter else GateRule.SEQUENTIAL.value),
-        *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
+        (GRADE, verdict.grading.grade.value),
         ("Recall-Before", _of(held_out.recall_before)),
         ("Recall-After", _of(held_out.recall_after)),
         ("False-Triggers-Before", _of(held_out.false_before)),

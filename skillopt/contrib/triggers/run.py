@@ -25,8 +25,7 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
+from skillopt.gate.error_budget import ERROR_SPENT, LEAST_ERROR, ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
@@ -163,7 +162,7 @@ def train_triggers(
         trained = (shorten if ask.shorten else train_description)(begun.start, training)
         verdict, seen = trained.verdict, trained.held_out
         if verdict is not None and seen is not None:
-            accepted = verdict.outcome is Outcome.ACCEPT
+            accepted = verdict.accepted
             end_look(root, name, begun.id, verdict.error_spent, accepted=accepted)
             if accepted:
                 spent = unreported_error(root, name, begun.id) + verdict.error_spent
@@ -233,11 +232,11 @@ def unreported_error(root: Path, skill: str, training: str) -> float:
 
 def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:
     """Return why nothing can be accepted on these requests any more; empty when something can."""
-    choice = TestChoice(held_out, settings, earlier)
-    if not (earlier and choice.exhausted):
+    budget = ErrorBudget.after(1.0 - settings.confidence, earlier)
+    if not (earlier and budget.allowance_for(held_out) < max(LEAST_ERROR, 0.5**held_out)):
         return ""
     return (
         f"expected error left for another training on these {held_out} held-out requests, found that earlier ones "
-        f"spent {choice.budget.spent:.3f} of the {choice.budget.allowed:g} that they share; write new requests: "
+        f"spent {budget.spent:.3f} of the {budget.allowed:g} that they share; write new requests: "
         "each that is held out brings its share"
     )

@@ -8,7 +8,6 @@ that none will be.
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -16,13 +15,12 @@ from skillopt.contrib.triggers.description import check_description, with_descri
 from skillopt.contrib.triggers.loading import HeldOutTriggers, count_held_out, requests_of, trigger_rate, why_worse
 from skillopt.contrib.triggers.queries import Query, request_key
 from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription
-from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs
-from skillopt.gate.grades import Against, Grade, Grading
-from skillopt.gate.non_inferior import WIDEST_MARGIN, judge_loss, plan_looks
+from skillopt.gate.comparison import Pairs, check_coverage, compare
+from skillopt.gate.decide import LOSS_ERRORS, ONE_LOOK, Question, Terms, Verdict, decide, rule_out_loss
+from skillopt.gate.grades import Against
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Stream
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import GateRule
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 
@@ -104,7 +102,7 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     reason = "nothing else can go" if enough else f"{few}; next: skillopt trigger {start.name} --train"
     verdict, held_out = _judged(start, best, training, 0) if gone else (None, None)
     again = _unsaid(sentences, gone, training.train)
-    if verdict and verdict.outcome is Outcome.REJECT and again:
+    if verdict and not verdict.accepted and again:
         short, passed = _tried(start, _without(sentences, again), asked, training, tried)
         if passed:
             best, (verdict, held_out) = short, _judged(start, short, training, 1)
@@ -154,24 +152,12 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int
     pairs = Pairs.halves(training.runner.rollouts([*sides[0], *sides[1]]))
     check_coverage("held-out requests", pairs.rollouts, training.settings.coverage)
     seen = count_held_out(start.name, training.held_out, pairs)
-    verdict = compare_pairs(pairs, training.settings, GateRule.STRICT, "held-out requests")
     before, after, worse = seen.recall_before, seen.recall_after, why_worse(seen)
     if after.hits < before.hits or not after.hits:
         worse = f"{after.hits} of {after.of} held-out requests that should load it do, {before.hits} before"
-    if worse:
-        return replace(verdict, outcome=Outcome.REJECT, reason=f"refused: {worse}", confidence=0.0), seen
-    lost, count = len(seen.broken), seen.requests
-    grade, p_value, margin = Grade.UNPROVEN, 1.0, 1.0
-    bound = "too few to bound the loss on others"
-    if looks := plan_looks(count)[look:]:
-        loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), looks[0])
-        grade = Grade.PROVEN_HERE if loss.shown else grade
-        p_value, margin = loss.p_value, loss.margin or WIDEST_MARGIN
-        bound = (
-            f"{'less' if loss.shown else 'not shown that less'} than {margin:.0%} of such are lost, p = {p_value:.3f}"
-        )
-    reason = f"no fewer of {count_noun(count, 'held-out request')} go right than before: {bound}"
-    grading = Grading(
-        grade, None, -lost / count, -margin, high=1.0, tasks=count, changed=lost, reason=reason, against=Against.LONGER
-    )
-    return replace(verdict, outcome=Outcome.ACCEPT, reason=reason, confidence=1.0 - p_value, grading=grading), seen
+    found = compare(pairs, training.settings.metric, training.settings.coverage)
+    terms = Terms(unless=worse, refuses=bool(worse), against=Against.LONGER)
+    verdict, _ = rule_out_loss(found, LOSS_ERRORS[look], terms)
+    if not verdict.accepted:  # so few requests cannot bound the loss on others
+        verdict = decide(found, Question.NOT_WORSE, 1.0, ONE_LOOK, terms)
+    return verdict, seen

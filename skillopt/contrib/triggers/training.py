@@ -18,10 +18,11 @@ from skillopt.contrib.triggers.loading import (
 )
 from skillopt.contrib.triggers.queries import Query, request_key
 from skillopt.errors import ReplyError, UsageError
-from skillopt.gate.comparison import Outcome, Verdict, check_coverage
-from skillopt.gate.error_budget import ErrorSpent, TestChoice
+from skillopt.gate.comparison import Pairs, check_coverage
+from skillopt.gate.decide import Verdict
+from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, Gate
-from skillopt.gate.sign_flips import sign_p_value
+from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,
@@ -57,7 +58,7 @@ class TrainedDescription:
     def promising(self) -> bool:
         """Whether the new description did better on held-out requests, though too few of them show it."""
         verdict, seen = self.verdict, self.held_out
-        if verdict is None or seen is None or verdict.outcome in (Outcome.ACCEPT, Outcome.INVALID):
+        if verdict is None or seen is None or verdict.accepted:
             return False
         return verdict.wins > verdict.losses and not why_worse(seen)
 
@@ -110,8 +111,8 @@ def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
     held_out = len(training.held_out)
     for size in range(held_out + 1, _MOST_GROWTH * held_out + 1):
         wins, losses = verdict.wins * size // held_out, -(-verdict.losses * size // held_out)
-        allowed = TestChoice(size, training.settings, training.earlier).allowance
-        if sign_p_value([1.0] * wins + [-1.0] * losses) <= allowed:
+        budget = ErrorBudget.after(1.0 - training.settings.confidence, training.earlier)
+        if flip_signs([[1.0] * wins + [-1.0] * losses], budget.allowance_for(size), LookPlan()).shown:
             return size - held_out
     return 0
 
@@ -121,13 +122,12 @@ def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tup
     training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
     first = Stream.LOOP.repeat(training.number * GATE_ROUNDS)
     gate = Gate(tasks, training.settings, training.runner, first_repeat=first, looked=training.earlier)
-    verdict = gate.decide("gate", start, candidate)
-    held_out = count_held_out(start.name, training.held_out, gate.measured(start, candidate))
-    if verdict.outcome is Outcome.ACCEPT and why_worse(held_out):
-        # Only an accept that stands is free: else whoever is refused would try again with all of the error.
-        allowance = TestChoice(len(tasks), training.settings, training.earlier).allowance
-        verdict = replace(verdict, outcome=Outcome.REJECT, grading=None, error_spent=allowance)
-    return verdict, held_out
+
+    def why_not(pairs: Pairs) -> str:
+        return why_worse(count_held_out(start.name, training.held_out, pairs))
+
+    verdict = gate.decide("gate", start, candidate, why_not=why_not)
+    return verdict, count_held_out(start.name, training.held_out, gate.measured(start, candidate))
 
 
 class _Search:
@@ -219,13 +219,10 @@ class _Search:
 
 
 def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
-    outcome = {
-        Outcome.ACCEPT: "better",
-        Outcome.REJECT: "not better",
-        Outcome.INCONCLUSIVE: "these requests do not tell whether it is better",
-        Outcome.INVALID: "too little was measured",
-    }[verdict.outcome]
-    if verdict.outcome is Outcome.REJECT and (why := why_worse(held_out)):
+    outcome = "not better" if verdict.rejected else "these requests do not tell whether it is better"
+    if verdict.accepted:
+        outcome = "better"
+    elif why := why_worse(held_out):
         outcome = f"refused: {why}"
     counted = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse of the held-out requests"
     return f"{outcome}: {counted}, confidence {verdict.confidence:.3f}"

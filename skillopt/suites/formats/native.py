@@ -104,6 +104,7 @@ class TaskEntry(_Entry):
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
+    family: Annotated[str, Field(pattern=r"^\S*$")] = ""
     environment: Annotated[Environment | None, BeforeValidator(_environment)] = None
 
 
@@ -240,6 +241,7 @@ class _Reader:
             tags=defaults.tags if entry.tags is None else entry.tags,
             timeout=defaults.timeout if entry.timeout is None else entry.timeout,
             environment=entry.environment,
+            family=entry.family,
             tree=self._tree(written, entry.repository, "repository"),
         )
 

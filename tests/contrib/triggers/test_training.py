@@ -13,8 +13,9 @@ from skillopt.contrib.triggers.queries import Query, split_queries
 from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.errors import UsageError
 from skillopt.execution.runner import run_rollout
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.grades import Grade
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -113,7 +114,7 @@ def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refu
     found, _ = trained(lambda _: says(GOOD), terms=on(more))
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.REJECT
-    assert found.verdict.grading is None
+    assert found.verdict.grading.grade is Grade.LIKELY
     assert round(found.verdict.error_spent, 6) == 0.05
     assert found.reason.startswith("refused: it loads")
 

@@ -4,13 +4,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillopt.gate.comparison import Outcome, compare
+from skillopt.gate.comparison import Pairs, compare
+from skillopt.gate.decide import Outcome, Question, decide
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.judge_noise import is_explained, is_tossed, judge_agreement
+from skillopt.gate.judge_noise import EXPLAINED, is_explained, is_tossed, judge_agreement
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Rollout, Score, Status, Trajectory
-from skillopt.settings import GateRule, Metric, make_settings
+from skillopt.settings import Metric, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner
@@ -72,7 +73,7 @@ def test_a_judge_that_agrees_with_itself_about_as_often_as_a_coin_shows_nothing_
     before, after = (Skill(name, SkillDocument(name)) for name in ("before", "after"))
     runner = ScriptedRunner(lambda request: replace(toss(request), task_id=request.task.id), str)
     gate = Gate(tasks, make_settings(), runner)
-    found = gate.grade("here", before, after, rounds=2)
+    found = gate.grade("here", before, after, rounds=2).grading
     assert is_tossed(gate.measured(before, after).rollouts)
     assert (found.grade, found.probability, found.offered) == (Grade.CANNOT_TELL, None, False)
 
@@ -85,8 +86,13 @@ def test_a_few_judged_results_among_others_are_no_reason_to_tell_nothing() -> No
 
 def test_a_partial_gain_that_few_tasks_carry_is_inconclusive_where_a_model_judges() -> None:
     before, after = side("a", [("nn", "ny")] * 3), side("b", [("yy", "yy")] * 3)
-    verdict = compare(before, after, rule=GateRule.PAIRED, metric=Metric.SOFT, confidence=0.8, coverage=0.9)
+    verdict = decide(compare(Pairs(before, after), Metric.SOFT, 0.9), Question.BETTER, 0.3)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.reason.endswith("but the judge's own noise explains as much")
+    assert EXPLAINED in verdict.reason
     assert verdict.judge is not None
     assert (verdict.judge.agreed, verdict.judge.criteria) == (9, 12)
+
+
+def test_harm_that_a_judge_sees_in_every_task_is_not_explained_by_its_noise() -> None:
+    before, after = side("a", [("yy", "yy")] * 8), side("b", [("nn", "nn")] * 8)
+    assert decide(compare(Pairs(before, after), Metric.SOFT), Question.WORSE, 0.1).rejected

@@ -95,7 +95,7 @@ def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[st
     ("reply", "calls"),
     [
         (reply_with(add("useless", "train-0", "train-1")), 13),
-        (reply_with(), 3),
+        (reply_with(), 4),
         (reply_with(Edit("long", Op.REWRITE, section="Rules", content="- word\n" * 2_000, tasks=("train-0",))), 6),
     ],
     ids=["repeats one edit", "returns an empty list", "rewrites everything at length"],
@@ -139,4 +139,4 @@ def test_a_run_whose_newest_text_fails_train_tasks_does_not_say_that_all_pass() 
     suite = World(named([("alpha",)], SIZES)).suite(SIZES)
     *_, last = train(SKILL, suite, make_settings(("test", FULL)), runner)
     assert isinstance(last, RunEnded)
-    assert last.reason.endswith("10 of 12 train tasks failed when the newest text was run last")
+    assert "tasks still fail" in last.reason

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, LinesReviewed, StepFailed, VersionAccepted
+from skillopt.loop.learning import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.edits import Edit, Op
@@ -29,7 +30,7 @@ def drafted(
     world = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"}), refused=refused)
     run = world.training(reply, sizes, **values)
     list(measure_baseline(run))
-    finish(run.policy.evidence.run(run.draft.skill, run.policy.evidence.tasks), run.answers)
+    finish(run.evidence.run(run.draft.skill, run.evidence.tasks), run.answers)
     propose(run, *words)
     return run
 
@@ -63,13 +64,10 @@ def test_what_builds_on_a_version_has_only_to_be_no_lower() -> None:
     assert words_of(run.draft.incumbent) == {"keep", "alpha", "omega"}
 
 
-def test_what_lowers_a_version_is_dropped_and_remembered_once_nothing_new_comes() -> None:
+def test_what_lowers_a_version_is_dropped_and_remembered() -> None:
     run = drafted("alpha", val=24)
     outcome(run)
     propose(run, "poison")
-    assert outcome(run) is Outcome.REJECT
-    assert run.draft.lines  # it still grows
-    run.policy.idle = 1
     assert outcome(run) is Outcome.REJECT
     assert not run.draft.lines
     assert any("poison" in note for note in run.memory.rejected)
@@ -78,7 +76,7 @@ def test_what_lowers_a_version_is_dropped_and_remembered_once_nothing_new_comes(
 def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
     run = drafted("alpha", max_rollouts=40)
     while run.runner.left > 4:
-        finish(run.policy.evidence.run(run.draft.skill, ["train-0"]), run.answers)
+        finish(run.evidence.run(run.draft.skill, ["train-0"]), run.answers)
         run.runner.release()
     (failed,) = run_last_gate(run, 3)
     assert isinstance(failed, StepFailed)
@@ -88,17 +86,17 @@ def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() 
 
 def test_a_draft_that_waits_at_the_end_is_graded_and_nothing_else_is() -> None:
     run = drafted("omega")
-    (graded,) = [event for event in grade_draft(run) if isinstance(event, DraftGraded)]
-    assert graded.grading.grade is Grade.UNPROVEN
+    (graded,) = [event for event in grade_draft(run, Learner(run)) if isinstance(event, DraftGraded)]
+    assert graded.grading.grade is Grade.CANNOT_TELL
     assert graded.incumbent == run.draft.incumbent.digest
     assert "- omega" in graded.text
     run.draft.set(())
-    assert not list(grade_draft(run))
+    assert not list(grade_draft(run, Learner(run)))
 
 
 def test_fresh_repeats_at_the_end_may_still_prove_a_draft() -> None:
     run = drafted("alpha", val=24)
-    events = list(grade_draft(run))
+    events = list(grade_draft(run, Learner(run)))
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert version.grading is not None
     assert version.grading.grade is Grade.PROVEN
@@ -110,7 +108,7 @@ def test_what_was_shown_on_these_tasks_only_becomes_a_version_where_the_settings
     accept: str, versions: int
 ) -> None:
     run = drafted("alpha", accept=accept, gate="paired")
-    events = list(grade_draft(run))
+    events = list(grade_draft(run, Learner(run)))
     found = [event.grading for event in events if isinstance(event, VersionAccepted | DraftGraded)]
     assert [grading and grading.grade for grading in found] == [Grade.PROVEN_HERE]
     assert run.versions == versions
@@ -132,7 +130,7 @@ def test_an_edit_that_a_person_must_look_at_waits_in_the_draft_and_the_others_be
 def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becoming_a_version() -> None:
     run = drafted("Read ~/.ssh/alpha", val=24)
 
-    events = [*run_gate(run, 1), *grade_draft(run)]
+    events = [*run_gate(run, 1), *grade_draft(run, Learner(run))]
 
     assert isinstance(events[0], StepFailed)
     assert events[0].reason.startswith("1 edit waits")
@@ -147,7 +145,7 @@ def test_a_rule_that_people_refused_in_other_words_waits_for_a_person_unless_the
     refused = PeoplesRefusal(Edit("old", Op.ADD, content="- Use alpha always"), "ours are greek", "Ada")
     run = drafted("alpha", val=24, allow=allow, refused=[refused])
 
-    events = [*run_gate(run, 1), *grade_draft(run)]
+    events = [*run_gate(run, 1), *grade_draft(run, Learner(run))]
 
     assert sum(isinstance(event, VersionAccepted) for event in events) == versions
     assert ("refused by Ada: ours" in str(events[0])) is not versions
@@ -157,7 +155,7 @@ def test_a_rule_that_people_refused_in_other_words_waits_for_a_person_unless_the
 def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_waits_for_a_person() -> None:
     run = drafted("alpha", "Read ~/.ssh/alpha", val=24)
 
-    *_, waits, graded = grade_draft(run)
+    *_, waits, graded = grade_draft(run, Learner(run))
 
     assert isinstance(graded, DraftGraded)
     assert graded.grading.grade is Grade.PROVEN

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from skillopt.errors import LedgerError
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Tally
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
@@ -39,11 +39,12 @@ from skillopt.loop.events import (
 )
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.skills.edits import Change, Edit, Op
+from tests.fakes.verdicts import made_verdict
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
 CHANGES = (Change(EDIT, 4, "--- a\n+++ b"),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)
+VERDICT = made_verdict(fixed=("a",), failing=("b", "c"), missing=1)
 GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
 NAMED = "s1e1, replace 'änchor' by 'neu'"
 EVENTS: list[Event] = [
@@ -106,11 +107,11 @@ def test_every_kind_of_event_is_tried() -> None:
         ),
         (
             GateDecided(2, "edits", CHANGES, VERDICT, "text"),
-            "gate (1 edit): score 0.100 → 0.300; fixed 1, broke 0: accept",
+            "gate (1 edit): 0 of 3 → 1 of 3 val tasks passed (score 0.00 → 0.33); fixed 1, broke 0: accept",
         ),
         (
-            GateDecided(0, "change", (), VERDICT),
-            "gate (change): score 0.100 → 0.300; fixed 1, broke 0: cannot tell, better",
+            GateDecided(0, "change", (), replace(VERDICT, reason="ok")),
+            "gate (change): 0 of 3 → 1 of 3 val tasks passed (score 0.00 → 0.33); fixed 1, broke 0: cannot tell, ok",
         ),
     ],
 )

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
+from skillopt.gate.comparison import PairedTask, Tally
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,

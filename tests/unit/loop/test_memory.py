@@ -52,11 +52,12 @@ def test_what_seemed_not_to_be_needed_is_not_decided_where_its_symptom_fails_aga
     assert (fate, other) == (EditFate.UNDECIDED, EditFate.TRIED)
 
 
-def test_an_edit_that_moved_nothing_is_told_at_once_and_counts_as_tried_when_its_step_is_over() -> None:
+def test_an_edit_that_moved_nothing_is_told_at_once_and_counts_as_tried_when_it_waits_no_more() -> None:
     memory = Memory()
     memory.unmoved(idea(1), "")
+    memory.settle([idea(1)])
     before = memory.listing(DOCUMENT)
-    memory.settle()
+    memory.settle([])
     assert [edit.fate for edit in (*before, *memory.listing(DOCUMENT))] == [EditFate.UNDECIDED, EditFate.TRIED]
 
 

@@ -1,9 +1,9 @@
-"""The patch test: all new lines together."""
+"""The patch test: all new lines together, apart where that moves little, and which line breaks what passed."""
 
-from skillopt.loop import ablation
-from skillopt.loop.ablation import PatchTest
+from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import TrainEvidence
+from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, drive, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -25,32 +25,31 @@ def wrong(word: str, *tasks: int) -> Line:
 
 
 def try_patch(evidence: TrainEvidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
-    return drive(evidence, ablation.run_patch_test(evidence, carried, lines))
+    names = dict.fromkeys(name for one in lines for name in one.targets)
+    return drive(evidence, patch_test.run_patch_test(evidence, carried, lines, names))
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:
-    place = world()
+    evidence = world().evidence()
     lines = [right(word) for word in WORDS]
-    found = try_patch(place.evidence(), *lines)
-    assert found.helped == lines
+    found = try_patch(evidence, *lines)
+    assert found.helped(evidence) == lines
     assert found.moved == set(found.after)
-    assert len(place.requests) == 8  # two for each line: one task alone could be memorised
 
 
 def test_a_line_that_changes_nothing_is_told_from_one_that_helps() -> None:
-    alpha = right("alpha")
-    found = try_patch(world().evidence(), alpha, wrong("omega", 1, 5))
-    assert found.helped == [alpha]
-    assert "train-1" not in found.moved
-    assert "train-5" not in found.moved
+    evidence, alpha = world().evidence(), right("alpha")
+    found = try_patch(evidence, alpha, wrong("omega", 1, 5))
+    assert found.helped(evidence) == [alpha]
+    assert not {"train-1", "train-5"} & found.moved
 
 
 def test_a_task_has_moved_when_the_first_of_several_failures_is_gone() -> None:
-    place = World({"train-0": ("alpha", "beta")}, first_only=True)
+    evidence = World({"train-0": ("alpha", "beta")}, first_only=True).evidence()
     alpha = line("alpha", {"train-0": ["alpha"]})
-    found = try_patch(place.evidence(), alpha)
+    found = try_patch(evidence, alpha)
     assert found.moved == {"train-0"}
-    assert found.helped == [alpha]
+    assert found.helped(evidence) == [alpha]
     assert found.after["train-0"].symptoms == {"missing beta"}
 
 
@@ -60,3 +59,21 @@ def test_new_lines_are_tried_on_top_of_what_the_reflection_saw() -> None:
     assert not try_patch(place.evidence(), beta).moved
     assert try_patch(place.evidence(), beta, carried=(alpha,)).moved == {"train-0"}
     assert words_of(place.requests[-1].skill) == {"keep", "alpha", "beta"}
+
+
+def test_one_harmful_line_does_not_hide_good_ones_which_are_tried_apart() -> None:
+    evidence = world(harmful=frozenset({"poison"})).evidence()
+    lines = [right("alpha"), right("beta"), wrong("poison", 2, 6)]
+    found = try_patch(evidence, *lines)
+    assert not found.moved
+    drive(evidence, patch_test.try_apart(evidence, [], found))
+    assert found.helped(evidence) == lines[:2]
+
+
+def test_the_line_beside_which_a_task_fails_is_found_by_halves() -> None:
+    place = world(clashing=frozenset({"alpha", "gamma"}))
+    evidence, lines = place.evidence(), [right(word) for word in (*WORDS[1:], "epsilon")]
+    base = [right("alpha"), *lines]
+    assert drive(evidence, patch_test.locate_harm(evidence, base, lines, "train-0")) is lines[1]
+    assert len(place.requests) <= 4
+    assert drive(evidence, patch_test.locate_harm(evidence, base, lines[2:], "train-0")) is None

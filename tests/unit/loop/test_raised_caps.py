@@ -19,8 +19,17 @@ def run(runner: ScriptedRunner, caps: tuple[int | None, ...], values: Mapping[st
     return list(train(SKILL, suite(), stages[0], runner, raised=stages[1:]))
 
 
-@pytest.mark.parametrize("values", [BASE, PUBLISHED], ids=["default", "paper"])
-@pytest.mark.parametrize("caps", [(60, 120), (60, 90, None), (45, 300)])
+@pytest.mark.parametrize(
+    ("values", "caps"),
+    [
+        (BASE, (25, 120)),
+        (BASE, (25, 40, None)),
+        (BASE, (45, 300)),
+        (PUBLISHED, (60, 120)),
+        (PUBLISHED, (60, 90, None)),
+        (PUBLISHED, (45, 300)),
+    ],
+)
 def test_a_run_goes_on_as_if_it_had_not_ended_and_counts_what_it_asks_once(
     caps: tuple[int | None, ...], values: dict[str, object]
 ) -> None:

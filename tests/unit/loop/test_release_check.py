@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.release_check import Released, check_release, look_confidence
 from skillopt.protocols import RolloutRequest

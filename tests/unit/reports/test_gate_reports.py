@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.decide import Outcome
 from skillopt.reports.gate_report import (
     MOST_ANNOTATIONS,
     MOST_BYTES,
@@ -31,6 +31,7 @@ from skillopt.review.result import (
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import NOTHING, DifferenceKind, NewCapability
 from tests.fakes.hostile_views import tags_of
+from tests.fakes.verdicts import made_verdict
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
 ALLOWED = {"h2", "h3", "p", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "code"}
@@ -38,7 +39,7 @@ ALLOWED = {"h2", "h3", "p", "blockquote", "table", "thead", "tbody", "tr", "th",
 
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
     finding = ChangeFinding(text, 3, Weight.WARN, "url", text, person=True)
-    verdict = Verdict(Outcome.REJECT, text, 0.9, 0.4, 0.97, 0, 2, 9, (), (text,), 0)
+    verdict = made_verdict(Outcome.REJECT, text, fixed=(), broken=(text,))
     judged = Judged(verdict, ReviewAnswer.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
     change = GatedChange(
         skill=text,

@@ -74,7 +74,7 @@ def test_each_line_of_the_difference_is_a_versions_or_a_persons(steps: list[tupl
 def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
     view = replace(offer(*TEXTS), claim=None, unmeasured="all 4 rollouts are used up", grade=None)
     body = offer_body(view)
-    assert "measured against main (unproven)" in offer_title(view)
+    assert "measured against main (not graded)" in offer_title(view)
     told = [line for line in body.splitlines() if line and not line.startswith("<!--")]
     assert told[0].startswith("**Not measured**")
     assert "because nothing was measured" in body
@@ -83,13 +83,13 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
 
 
 def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_it() -> None:
-    grading = Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
-    view = replace(offer(*TEXTS), grade=Grade.UNPROVEN, grading=grading, proof="About 9 more tasks like these would.")
+    grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
+    view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading, proof="About 9 more tasks like these would.")
     assert "2 of 8 → 7 of 8" in offer_title(view)
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
-    assert offer_title(replace(view, draft=True)).endswith("(draft, unproven)")
+    assert offer_title(replace(view, draft=True)).endswith("(draft, likely better)")
     body = offer_body(view)
-    assert "**Unproven: +0.18 (-0.06 to +0.36), 91% likely" in body
+    assert "**Likely better (91%): +18 points (-6 to +36)" in body
     assert "9 more tasks like these" in body
     assert "skillopt take rows" in offer_body(replace(view, draft=True))
     assert "> [!NOTE]" not in offer_body(offer(*TEXTS))
@@ -140,7 +140,7 @@ def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
         replace(view, after=f"{view.after}- More.\n"),
         replace(view, before=f"{view.before}- Less.\n"),
         replace(view, claim=None, unmeasured="no"),
-        replace(view, grade=Grade.UNPROVEN),
+        replace(view, grade=Grade.LIKELY),
     ):
         assert offer_mark(other) != offer_mark(view)
 

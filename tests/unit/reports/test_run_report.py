@@ -49,7 +49,7 @@ def test_json_tells_every_field_and_what_follows_from_it() -> None:
 def test_it_leads_with_the_verdict_its_limits_and_the_noise() -> None:
     head = TEXT[: TEXT.index("## Edits")]
     assert "5 of 10 → 8 of 10" in head
-    assert "); score 0.50 → 0.80; 5 better, 4 equal, 1 worse." in head
+    assert "); score 0.50 → 0.80; 3 better, 7 equal, 0 worse." in head
     gates = TEXT[TEXT.index("## Gates") : TEXT.index("## Steps")]
     assert "differs by ± 0.050 (standard error)" in gates
     assert "`val` can prove is 0.300." in gates
@@ -92,8 +92,8 @@ def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once()
 
 
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
-    assert f"| v0 | — | 4 of 10 | 0.400 | — | {VIEW.versions[0].tokens} | 0.0125 | 2.50 |" in TEXT
-    assert f"| v1 | — | 8 of 10 | 0.800 | 0.750 | {VIEW.versions[1].tokens} | — | 2.00 |" in TEXT
+    assert f"| v0 | — | 4 of 10 | 0.400 | {VIEW.versions[0].tokens} | 0.0125 | 2.50 |" in TEXT
+    assert f"| v1 | — | 8 of 10 | 0.800 | {VIEW.versions[1].tokens} | — | 2.00 |" in TEXT
 
 
 def test_a_version_that_no_release_check_saw_is_told_with_what_was_shown_and_what_to_expect() -> None:
@@ -102,7 +102,7 @@ def test_a_version_that_no_release_check_saw_is_told_with_what_was_shown_and_wha
         for event in EVENTS
     )
     text = render_markdown(make_view(ended=False, events=events))
-    assert "1 worse; proven: +0.18" in text
+    assert "1 worse; proven: +18" in text
     assert "them. No release check" in text
     assert "| v1 | proven | 8 of 10 | 0.800 |" in text
 
@@ -111,8 +111,7 @@ def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> 
     view = make_view(ended=False, events=(*EVENTS[:2], graded("Sort.")))
     assert view.draft is not None
     shown = render_markdown(replace(view, draft=replace(view.draft, commit="c" * 40)))
-    assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely" in shown
-    assert "better; how likely" in shown
+    assert "**likely better (91%): +18 points" in shown
     assert "skillopt diff rows draft\nskillopt take rows" in shown
     assert "is on no branch." in render_markdown(view)
     taken = render_markdown(replace(view, draft=replace(view.draft, taken="d" * 40)))

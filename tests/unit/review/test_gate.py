@@ -3,7 +3,7 @@
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.decide import Outcome
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand, why_untestable
@@ -118,7 +118,7 @@ def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> No
 
     judged, _ = judge(ScriptedRunner(score, str))
     assert judged.verdict.outcome is Outcome.REJECT
-    assert "these tasks are worse" in judged.verdict.reason
+    assert judged.verdict.losses > judged.verdict.wins
     assert judged.verdict.confidence >= 0.95
     assert (judged.verdict.wins, judged.verdict.losses) == (1, len(judged.worse))
 

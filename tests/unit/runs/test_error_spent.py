@@ -57,3 +57,16 @@ def test_of_a_suite_that_grew_only_the_tasks_that_were_looked_at_count(folder: P
     fresh = [{**row, "id": f"new-{row['id']}", "prompt": f"{row['prompt']} Thank you."} for row in val]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *fresh]))
     assert left(folder) == pytest.approx(0.0625 - 0.04 / 2)
+
+
+def test_tasks_under_new_ids_bring_no_new_error(folder: Path) -> None:
+    run_events(folder, gated(0.04, "A."))
+    shown = folder / "skills" / "rows" / "SKILL.md"
+    before = shown.read_text()
+    shown.write_text(before + "- A.\n")
+    assert skillopt(folder, "evaluate", "rows", "--split", "val").returncode == 0
+    shown.write_text(before)
+    path = folder / "suites" / "rows.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "id": f"new-{row['id']}"}) + "\n" for row in rows))
+    assert left(folder) == pytest.approx(0.0625 - 0.04)

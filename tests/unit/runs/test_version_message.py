@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, PairedTask, Verdict
+from skillopt.gate.comparison import PairedTask
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.run import version_of
@@ -15,9 +15,10 @@ from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import RunRecord
 from skillopt.versions.repository import NewVersion
+from tests.fakes.verdicts import made_verdict
 
 PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTask("c", 1, 0.5, 1, 0.7))
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
+VERDICT = made_verdict(pairs=PAIRS, confidence=0.984)
 
 
 def accepted(edit: Edit) -> VersionAccepted:
@@ -38,7 +39,7 @@ def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     trailers = dict(commit(accepted(ADD)).trailers)
     assert (trailers["Val-Before"], trailers["Val-After"]) == ("1 of 3", "2.5 of 3")
     assert trailers["Score"] == "0.47 to 0.90"
-    assert trailers["Wins-Ties-Losses"] == "9/30/1"
+    assert trailers["Wins-Ties-Losses"] == "2/0/1"
     assert trailers["Cost-USD"] == "unknown"
     assert trailers["Error-Spent"] == "0.0340"
     assert dict(commit(accepted(ADD), 1.5).trailers)["Cost-USD"] == "1.50"

@@ -75,7 +75,7 @@ def test_the_verdict_runs_both_texts_afresh_on_all_tasks() -> None:
     assert len(fresh) == 2 * 24
     assert not {request.repeat for request in requests if request not in fresh} & {one.repeat for one in fresh}
     (gate,) = [event for event in events if isinstance(event, GateDecided)]
-    assert "10% of tasks passed" in gate.verdict.reason
+    assert "15 points" in gate.verdict.reason
 
 
 def test_with_ten_tasks_the_short_text_is_a_draft_with_its_interval() -> None:

@@ -12,7 +12,7 @@ from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT
 
-_DRAFT = replace(NEW_VERSION, trailers=(("Skill", "rows"), ("Grade", "unproven")))
+_DRAFT = replace(NEW_VERSION, trailers=(("Skill", "rows"), ("Grade", "likely better")))
 
 
 def branch_of(folder: Path) -> DraftBranch:

@@ -189,7 +189,7 @@ def draft_branch(folder: Path) -> DraftBranch:
 
 def add_draft(folder: Path, content: bytes = b"1") -> str:
     parent = git(folder, "rev-parse", "main")
-    trailers = (("Skill", "rows"), ("Grade", "unproven"))
+    trailers = (("Skill", "rows"), ("Grade", "likely better"))
     new = replace(NEW_VERSION, files=(File("SKILL.md", content),), trailers=trailers, parent=parent)
     return draft_branch(folder).publish(new)
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
+from skillopt.commands.evaluate_all import SkillEffect, find_effect
 from skillopt.gate.comparison import Pairs
-from skillopt.gate.skill_effect import SkillEffect, find_effect
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.settings import Settings
 

@@ -1,10 +1,11 @@
 """What changed most in what matters most stands first, with a line of what the verifier said."""
 
-from skillopt.gate.changed_tasks import OutcomeChange, changed_tasks
-from skillopt.gate.comparison import compare
+from skillopt.execution.results import OutcomeChange, changed_tasks
+from skillopt.gate.comparison import Pairs, compare
+from skillopt.gate.decide import Question, decide
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule, Metric
+from skillopt.settings import Metric
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import scored
 
@@ -18,7 +19,7 @@ def rollouts(**scores: float) -> list[Rollout]:
 def test_regressions_come_first_then_what_was_fixed_then_scores() -> None:
     before = rollouts(fixed=0.0, same=1.0, lower=0.5, broken=1.0, higher=0.1)
     after = rollouts(fixed=1.0, same=1.0, lower=0.4, broken=0.3, higher=0.2)
-    verdict = compare(before, after, rule=GateRule.PAIRED, metric=Metric.SOFT, confidence=0.9, coverage=0.8)
+    verdict = decide(compare(Pairs(before, after), Metric.SOFT), Question.BETTER, 0.1)
     found = changed_tasks(verdict, before, after)
     assert [(one.task, one.change) for one in found] == [
         *(("broken", OutcomeChange.BROKEN), ("fixed", OutcomeChange.FIXED), ("lower", OutcomeChange.LOWER)),

@@ -1,0 +1,355 @@
+"""Learn and check: every task once, one reflection on all that fails, the whole patch on failing and passing tasks.
+
+From the first patch test on there is a draft. What broke passing tasks is found and taken out, what moved nothing waits
+for the next patch, and tasks that still fail are reflected on again while that pays.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from skillopt.gate.comparison import Pairs, tally
+from skillopt.loop.ablation import ablate
+from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import Course
+from skillopt.loop.draft import Draft, Line
+from skillopt.loop.events import EditRefused, EditScreened, Event, PatchTested, StepFailed, TasksSetAside, TrainMeasured
+from skillopt.loop.evidence import Seen
+from skillopt.loop.patch_test import PatchTest, effect_of, locate_harm, run_patch_test, try_apart
+from skillopt.loop.proposing import propose_lines
+from skillopt.loop.training_run import TrainingRun
+from skillopt.prompts.digest import write_digest
+from skillopt.prompts.tried_edits import render_effect
+from skillopt.rollouts import Rollout
+from skillopt.safety.plurals import count_noun
+
+_MANY_TASKS: Final = 24
+"""Tasks from which what a single task shows is likely noise, and not all failing tasks run with a patch."""
+
+_OF_EACH: Final = 3
+"""Runs of each line of a patch, where more tasks fail than `_MANY_TASKS`."""
+
+_FEWEST_BESIDE: Final = 6
+"""Passing tasks that run beside a patch at least, and the share of the rollouts left that they may take."""
+_SHARE_BESIDE: Final = 4
+_MOST_BESIDE: Final = 16
+_PROBED: Final = 4
+
+_WAITS: Final = 1
+"""Patches for which a line that moved nothing waits."""
+
+_LEFT_TO_CHANCE: Final = 0.005
+"""Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
+
+_FEWEST_TRIES: Final = 4
+_MOST_TRIES: Final = 20
+_DRY: Final = 12
+"""Reflections on one symptom, and in a row without a line that helps, after which no further one is worth its call."""
+
+_MOST_HARMFUL: Final = 3
+"""Lines that may harm one task at once."""
+
+_MENDED: Final = 3
+"""Tasks of a line that does harm which are run without it."""
+
+
+class Learner:
+    """Learns from the tasks of one run."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        self.run, self.evidence = run, run.evidence
+        self.known: dict[str, Seen] = {}
+        """How each task went last, or is taken to go, with the draft and the lines that wait."""
+        self.waiting: list[Line] = []
+        self.tries: Counter[str] = Counter()
+        self.patches: Counter[str] = Counter()
+        self.ablated: set[Line] = set()
+        self.dry = 0
+        self._waited: Counter[Line] = Counter()
+        self._again = set[str]()
+        self._costly: dict[Line, float] = {}
+        """Lines that mend tasks and break others, each with the tasks that it mends more than it breaks."""
+        self._kept, self._proposed = 1.0, 2.5
+        self._most_tries = _MOST_TRIES if len(self.evidence.tasks) >= _MANY_TASKS else _FEWEST_TRIES
+
+    @property
+    def draft(self) -> Draft:
+        """The draft in training."""
+        return self.evidence.draft
+
+    def begin(self, rollouts: Iterable[Rollout]) -> None:
+        """Take up rollouts of the first text that were made already."""
+        for rollout in rollouts:
+            if rollout.task_id in self.evidence.tasks and rollout.score is not None:
+                self.known[rollout.task_id] = self.evidence.note(self.draft.incumbent, rollout)
+
+    def learn(self) -> Course[None]:
+        """Take step after step until nothing fails that another reflection is worth its call for."""
+        for _ in range(2):  # what could not be measured is tried once more
+            yield from self._measure([name for name in self.evidence.tasks if name not in self.known])
+        yield from self.run.suspicions(self.run.step)
+        yield TrainMeasured(self.run.step + 1, tally(seen.rollout for seen in self.known.values()))
+        while True:
+            yield from self._run_again()
+            if self.dry or not self.failing:
+                yield from self._verify()
+                yield from self._explain()
+            failing = self.failing
+            if not failing or self.dry >= _DRY:
+                return
+            self.run.step += 1
+            yield from self._take_step(failing)
+            yield from self.run.suspicions(self.run.step)
+            yield from self.run.draft_changed()
+
+    def _explain(self) -> Course[None]:
+        """Leave the new lines of the draft out one by one, and all that nothing needs together."""
+        lines = [line for line in self.draft.lines if line not in self.ablated]
+        if not lines:
+            return
+        before, memory = self.draft.lines, self.evidence.memory
+        for test in (yield from ablate(self.evidence, lines, self.known, lambda: self.run.runner.free)):
+            yield EditScreened(
+                step=self.run.step,
+                edit=test.line.edit,
+                tasks=test.tasks,
+                runs=len(test.without),
+                failed=test.failed,
+                kept=test.kept,
+                reason=test.reason,
+            )
+            if not test.kept:
+                shown = render_effect(*test.failing) if test.failing else ""
+                memory.tried(test.line.edit, test.reason, shown, test.line.about)
+                self.tries.update(dict.fromkeys(test.line.about, -1))
+        self.ablated.update(self.draft.lines)
+        if self.draft.lines != before:
+            yield from self.run.draft_changed()
+
+    @property
+    def failing(self) -> dict[str, Seen]:
+        """Return the tasks that fail by something that is not given up."""
+        failing = {name: seen for name, seen in self.known.items() if seen.symptoms}
+        if self.dry > 1 and len(self.evidence.tasks) >= _MANY_TASKS:
+            counts = Counter(symptom for seen in failing.values() for symptom in seen.symptoms)
+            failing = {name: seen for name, seen in failing.items() if any(counts[one] > 1 for one in seen.symptoms)}
+        return {name: seen for name, seen in failing.items() if not all(map(self._gave_up, seen.symptoms))}
+
+    def _gave_up(self, symptom: str) -> bool:
+        share = min(0.95, self._kept / self._proposed)
+        tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - share))
+        return self.tries[symptom] >= min(self._most_tries, max(_FEWEST_TRIES, tries))
+
+    def restore(self) -> Iterator[Event]:
+        """Put back lines that mend more tasks than they break, where nothing better came for what they mend."""
+        open_symptoms = _symptoms({name: seen for name, seen in self.known.items() if seen.symptoms})
+        back = [line for line, net in self._costly.items() if net > 0 and line.about & open_symptoms]
+        self._costly.clear()
+        if back:
+            self.draft.set([*self.draft.lines, *back])
+            yield from self.run.draft_changed()
+
+    def pairs(self) -> Pairs:
+        """Return how each task went at the start and last, of those that ran since."""
+        first = self.evidence.first
+        ran = [(first[name], seen.rollout) for name, seen in self.known.items() if seen.rollout is not first[name]]
+        return Pairs([before for before, _ in ran], [after for _, after in ran])
+
+    def name_failing(self) -> Iterator[TasksSetAside]:
+        """Name the tasks that fail at the end, with the reason of each."""
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.evidence.tasks):
+            if name not in self.known or self.known[name].symptoms:
+                reasons[self._why_failing(name)].append(name)
+        if reasons:
+            told = tuple((reason, tuple(names)) for reason, names in reasons.items())
+            yield TasksSetAside(told, len(self.evidence.tasks))
+
+    def _why_failing(self, name: str) -> str:
+        patches, memory = self.patches[name], self.evidence.memory
+        if name not in self.known:
+            return "could not be measured" if name in self.evidence.unmeasurable else "not run"
+        if name in self.run.suspects.flagged:
+            return "its verifier looks wrong"
+        if patches:
+            return f"failed under {count_noun(patches, 'patch', 'patches')}"
+        refused = memory.refused_for.get(name)
+        return f"every edit for it was refused: {refused}" if refused else "no edit was proposed for it"
+
+    def _measure(self, names: Sequence[str]) -> Course[None]:
+        names = names[: self.run.runner.free] if self.run.runner.free else names
+        self.known |= yield from self.evidence.run(self.draft.skill, names)
+
+    def _run_again(self) -> Course[None]:
+        """Run tasks once more that fail by what a line answers: most of these fail by noise."""
+        answered = frozenset[str]().union(*(line.about for line in self.draft.lines))
+        names = [name for name, seen in self.failing.items() if seen.symptoms <= answered and name not in self._again]
+        self._again.update(names)
+        yield from self._measure(names)
+
+    def _verify(self) -> Course[None]:
+        """Run the draft on tasks that were never run since a line was taken up for them."""
+        assumed = [name for name, seen in self.known.items() if seen.text == ""]
+        if assumed and self.run.runner.free:
+            yield from self._measure(assumed[:_MANY_TASKS])
+
+    def _take_step(self, failing: Mapping[str, Seen]) -> Course[None]:
+        """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
+        run, evidence = self.run, self.evidence
+        carried = [*self.draft.lines, *self.waiting]
+        lines = yield from propose_lines(run, evidence, run.step, carried, failing, self._digest())
+        self._proposed += len(lines)
+        if not lines:
+            self.dry += 1
+            self.tries.update(_symptoms(failing))
+            yield StepFailed(run.step, "reflection", "no edit was left to try")
+            return
+        test = yield from self._test([*self.waiting, *lines], failing)
+        helped = test.helped(evidence)
+        for line in lines:
+            if line not in test.lines:
+                evidence.memory.untried(line.edit, "the tasks that it cites do not fail now")
+                continue
+            effect = effect_of(line, failing, test.after)
+            sides = ("before the patch", "with the whole patch")
+            shown = render_effect(effect[0].rollout, effect[1].rollout, sides) if effect else ""
+            evidence.memory.kept(line.edit) if line in helped else evidence.memory.unmoved(line.edit, shown)
+        before = self.draft.lines
+        good, beside = [*before, *helped], dict[str, Seen]()
+        if helped:
+            self.draft.set(good)  # handed over should a cap end the run now
+            yield from run.draft_changed()
+            try:
+                yield from self._check(before, good, beside, test)
+            except BudgetReached:
+                if before and not self._gains(test, good, beside):
+                    self.draft.set(before)
+                raise
+            good = good if self._gains(test, good, beside) else list(before)
+            self.draft.set(good)
+        self._note(failing, test, beside, [line for line in helped if line in good])
+
+    def _test(self, lines: Sequence[Line], failing: Mapping[str, Seen]) -> Course[PatchTest]:
+        """Run the whole patch on failing tasks, as far as the cap allows."""
+        evidence, free = self.evidence, self.run.runner.free
+        lines = [line for line in lines if line.targets.keys() & failing.keys()]
+        cited = [name for name in failing if any(name in line.targets for line in lines)]
+        names = evidence.shuffled(cited)
+        if len(names) > min(_MANY_TASKS, max(1, free)):
+            names = evidence.cover(lines, cited, max(_OF_EACH, evidence.rates.repeats))[: max(1, free)]
+        test = yield from run_patch_test(evidence, self.draft.lines, lines, names)
+        edits, passed = tuple(line.edit for line in lines), [n for n, seen in test.after.items() if not seen.symptoms]
+        yield PatchTested(self.run.step, edits, tuple(test.after), tuple(sorted(test.moved)), tuple(sorted(passed)))
+        self.patches.update(list(test.after))
+        try:
+            yield from try_apart(evidence, self.draft.lines, test)
+        except BudgetReached:
+            return test
+        return test
+
+    def _gains(self, test: PatchTest, good: Sequence[Line], beside: Mapping[str, Seen]) -> bool:
+        """Return whether lines mend more tasks than they break, as far as passing ones were run beside them."""
+        if not test.after:  # nothing could be measured: the gate says what that means
+            return True
+        moved = sum(any(name in line.targets for line in good) for name in test.moved)
+        passing = sum(not seen.symptoms for seen in self.known.values())
+        ran = [seen for name, seen in beside.items() if name not in test.moved]
+        return moved > passing * sum(bool(seen.symptoms) for seen in ran) / max(1, len(ran))
+
+    def _check(
+        self, before: Sequence[Line], good: list[Line], beside: dict[str, Seen], test: PatchTest
+    ) -> Course[None]:
+        """Run what helps on passing tasks, and take out what breaks them."""
+        evidence = self.evidence
+        passing = [name for name, seen in self.known.items() if not seen.symptoms]
+        free = self.run.runner.free
+        most = _FEWEST_BESIDE if before else _MOST_BESIDE
+        size = min(len(passing), free, max(_FEWEST_BESIDE, min(most, free // _SHARE_BESIDE)))
+        sample = self._spread(passing, size)
+        mine = [name for name in sorted(test.moved) if test.apart][: min(_FEWEST_BESIDE, max(0, free - size))]
+        skill = evidence.draft.build(good)
+        beside |= yield from evidence.run(skill, [*sample, *mine])
+        broken = [name for name, seen in beside.items() if seen.symptoms]
+        again = yield from evidence.run(skill, broken[: min(_PROBED, self.run.runner.free)])
+        beside |= {name: seen for name, seen in again.items() if not seen.symptoms}
+        broken = [name for name, seen in again.items() if seen.symptoms]
+        most = self.run.runner.rollouts_asked + free // _SHARE_BESIDE
+        while broken and self.run.runner.rollouts_asked < most:
+            harmful = yield from self._find_harm(before, good, broken[0])
+            left = [line for line in good if line not in harmful]
+            mended = list(dict.fromkeys(n for line in harmful for n in line.targets if n in test.moved))[:_MENDED]
+            ran = yield from evidence.run(evidence.draft.build(left), list(dict.fromkeys([*broken, *mended])))
+            mends = [name for name in broken if name in ran and not ran[name].symptoms]
+            if not harmful or not mends:
+                broken = broken[1:]
+                continue
+            costs = sum(bool(ran[name].symptoms) for name in mended if name in ran) / max(1, len(mended))
+            for line in harmful:
+                answered = sum(name in test.moved for name in line.targets) * costs
+                self._costly[line] = answered - len(mends) * len(passing) / max(1, len(sample)) / len(harmful)
+                reason = f"{broken[0]} fails beside it and passes without it"
+                evidence.memory.tried(line.edit, reason)
+                yield EditRefused(self.run.step, line.edit, reason)
+            good[:] = left
+            beside |= {name: ran[name] for name in mends}
+            broken = [name for name in broken if name not in mends]
+
+    def _find_harm(self, before: Sequence[Line], good: Sequence[Line], name: str) -> Course[list[Line]]:
+        """Find the new lines beside which a task fails, one after the other until it passes without them."""
+        harmful: list[Line] = []
+        for _ in range(_MOST_HARMFUL):
+            left = [line for line in good if line not in harmful]
+            new = [line for line in left if line not in before]
+            pool = [line for line in new if name not in line.targets] or new
+            found = yield from locate_harm(self.evidence, left, pool, name)
+            if found is None:
+                break
+            harmful.append(found)
+        return harmful
+
+    def _spread(self, names: Sequence[str], size: int) -> list[str]:
+        """Draw tasks, the first of each tag before others, so that rare kinds are among them."""
+        order, seen, first = self.evidence.shuffled(names), set[str](), list[str]()
+        for name in order:
+            tags = set(self.evidence.tasks[name].tags) - seen
+            if tags:
+                seen |= tags
+                first.append(name)
+        return list(dict.fromkeys([*first, *order]))[:size]
+
+    def _note(
+        self, failing: Mapping[str, Seen], test: PatchTest, beside: Mapping[str, Seen], taken: Sequence[Line]
+    ) -> None:
+        """Note how tasks went, what was mended, and which lines wait for the next patch."""
+        done = frozenset[str]().union(*(line.about for line in taken))
+        for symptom in _symptoms(failing):
+            self.tries[symptom] = 0 if symptom in done else self.tries[symptom] + 1
+        self.dry = 0 if taken else self.dry + 1
+        self._kept += len(taken)
+        for name, seen in failing.items():
+            own = frozenset[str]().union(*(line.targets.get(name, frozenset()) for line in taken))
+            if own and name not in test.after:
+                self.known[name] = Seen(seen.rollout, seen.symptoms - own, "")
+        self.known |= {
+            name: seen
+            for name, seen in test.after.items()
+            if name not in test.moved or any(name in line.targets for line in taken)
+        }
+        self.known |= beside
+        helped = test.helped(self.evidence)
+        rest = [line for line in test.lines if line not in helped]
+        self._waited.update(rest)
+        self.waiting = [line for line in rest if self._waited[line] <= _WAITS]
+        self.evidence.memory.settle([line.edit for line in self.waiting])
+
+    def _digest(self) -> str:
+        """Say what passes."""
+        tasks = self.evidence.tasks
+        aside = sum(bool(seen.symptoms) for seen in self.known.values()) - len(self.failing)
+        passed = [(tasks[name], not seen.symptoms) for name, seen in self.known.items()]
+        return write_digest(passed, aside=aside)
+
+
+def _symptoms(failing: Mapping[str, Seen]) -> frozenset[str]:
+    return frozenset[str]().union(*(seen.symptoms for seen in failing.values()))

@@ -1,0 +1,122 @@
+"""Patch test: does a patch help the failing tasks that it cites, and which line breaks others?
+
+One harmful line must not hide good ones, and a rule that works only beside another one must not be judged alone. So
+all lines are tried together first, and apart only when that moves few tasks, or breaks them in a way of its own.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.loop.course import Course
+from skillopt.loop.draft import Line
+from skillopt.loop.evidence import Seen, TrainEvidence
+
+_POOR: Final = 0.4
+"""Share of moved tasks below which something in the patch may be in the way."""
+
+_PROBES: Final = 3
+"""Tasks on which own lines are tried; only if one of them moves are more worth their runs."""
+
+_LITTLE_AGAINST: Final = -0.3
+"""Evidence above which a line counts as one that helps."""
+
+
+@dataclass(slots=True)
+class PatchTest:
+    """The lines tried, the tasks that moved on, each task as it went, and whether lines were tried apart."""
+
+    lines: Sequence[Line]
+    moved: set[str]
+    after: dict[str, Seen]
+    apart: bool = False
+
+    def helped(self, evidence: TrainEvidence) -> list[Line]:
+        """List the lines that seem to help."""
+        return [line for line in self.lines if self._helps(evidence, line)]
+
+    def _helps(self, evidence: TrainEvidence, line: Line) -> bool:
+        """Return whether a line seems to help; of several things that it says, one that does something is enough."""
+        told = [line.mends(name, seen.symptoms) for name, seen in self.after.items() if name in line.targets]
+        rates = evidence.rates
+        found = sum(rates.for_it if mended else -rates.against for mended in told)
+        return bool(found > _LITTLE_AGAINST and (told or not self.apart)) or (line.packed and any(told))
+
+
+def run_patch_test(
+    evidence: TrainEvidence, carried: Sequence[Line], lines: Sequence[Line], names: Collection[str]
+) -> Course[PatchTest]:
+    """Try new lines together, beside those that are carried along, on failing tasks."""
+    after = yield from evidence.run(evidence.draft.build([*carried, *lines]), names)
+    return PatchTest(lines, {name for name, seen in after.items() if _moves(lines, seen)}, after)
+
+
+def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest) -> Course[None]:
+    """Where a patch moved few tasks, try on those that do not do well the lines that cite them and no others.
+
+    Where a part of the patch helps and the whole did not, the whole says nothing.
+    """
+    known = _known(evidence, test.lines)
+    sound = {name for name in test.moved if test.after[name].symptoms <= known}
+    if len(test.lines) < 2 or len(sound) >= _POOR * len(test.after):  # noqa: PLR2004 - one line has no parts
+        return
+    left = [name for name in test.after if name not in sound]
+    found: dict[str, Seen] = {}
+    for batch in (left[:_PROBES], left[_PROBES:]):
+        own = {name: [line for line in test.lines if name in line.targets] for name in batch}
+        own = {name: mine for name, mine in own.items() if mine}
+        ran = yield from evidence.run_all(
+            [(evidence.draft.build([*carried, *mine]), name) for name, mine in own.items()]
+        )
+        for (name, mine), seen in zip(own.items(), ran, strict=True):
+            if seen is not None and seen.symptoms <= known and _moves(mine, seen):
+                found[name] = seen
+        if not found:
+            return
+    test.after = {name: seen for name, seen in test.after.items() if name in sound} | found
+    test.moved, test.apart = set(test.after), True
+
+
+def _known(evidence: TrainEvidence, lines: Sequence[Line]) -> frozenset[str]:
+    """Return the symptoms that tasks show without a patch, and those that it is for."""
+    wanted = (symptoms for line in lines for symptoms in line.targets.values())
+    return frozenset[str]().union(*evidence.start.values(), *(one.symptoms for one in evidence.seen.values()), *wanted)
+
+
+def _moves(lines: Sequence[Line], seen: Seen) -> bool:
+    name = seen.rollout.task_id
+    return any(name in line.targets and line.mends(name, seen.symptoms) for line in lines)
+
+
+def locate_harm(evidence: TrainEvidence, base: Sequence[Line], pool: Sequence[Line], name: str) -> Course[Line | None]:
+    """Find one line beside which a task fails, by bisection: it takes log2 of the lines in rollouts.
+
+    Args:
+        evidence: What the task belongs to.
+        base: The lines of the text under which the task fails.
+        pool: Those of them that may be in the way; None is found where the task fails without all of them.
+        name: The task.
+    """
+    passing, failing = 0, len(pool)
+
+    def passes_with(count: int) -> Course[bool]:
+        out = pool[count:]
+        ran = yield from evidence.run(evidence.draft.build([line for line in base if line not in out]), [name])
+        return name in ran and not ran[name].symptoms
+
+    if not pool or not (yield from passes_with(0)) or (yield from passes_with(failing)):
+        return None
+    while failing - passing > 1:
+        middle = (passing + failing) // 2
+        if (yield from passes_with(middle)):
+            passing = middle
+        else:
+            failing = middle
+    return pool[failing - 1]
+
+
+def effect_of(line: Line, before: Mapping[str, Seen], after: Mapping[str, Seen]) -> tuple[Seen, Seen] | None:
+    """Return how a task went that still shows what a line should fix, before and after; None where none is known."""
+    both = (name for name in line.targets if name in before and name in after)
+    name = next((name for name in both if line.targets[name] & after[name].symptoms), "")
+    return (before[name], after[name]) if name else None

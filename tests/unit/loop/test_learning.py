@@ -1,0 +1,156 @@
+"""Learn and check: all tasks once, one reflection on all failures, the whole patch on failing and passing tasks."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import go
+from skillopt.loop.events import DraftChanged, EditRefused, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.learning import Learner
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.testing import scored
+from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+SIZES = (12, 12, 0)
+
+
+class Story:
+    """A world, its learner, the events and the prompts."""
+
+    def __init__(
+        self,
+        needs: Sequence[Sequence[str]],
+        reply: Callable[[str], str] = propose_words,
+        settings: dict[str, object] | None = None,
+        world: type[World] = World,
+        **values: object,
+    ) -> None:
+        self.place = world(named(needs, SIZES), **values)  # type: ignore[arg-type]  # a world
+        self.prompts: list[str] = []
+        self._reply = reply
+        self.run = self.place.training(self._answer, SIZES, **(settings or {}))
+        self.learner = Learner(self.run)
+
+    def _answer(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self._reply(prompt)
+
+    def learn(self) -> list[Event]:
+        return list(go([self.learner.learn()], self.run.answers))
+
+    @property
+    def said(self) -> set[str]:
+        return set(words_of(self.run.draft.skill)) - {"keep"}
+
+
+def test_every_task_runs_once_before_one_reflection_mends_all_that_they_show() -> None:
+    story = Story([(word,) for word in WORDS])
+    events = story.learn()
+    assert story.said == set(WORDS)
+    assert len(story.prompts) == 1
+    assert [type(event) for event in events[:4] if isinstance(event, TrainMeasured | PatchTested | DraftChanged)] == [
+        TrainMeasured,
+        PatchTested,
+        DraftChanged,
+    ]
+    first = [request.task.id for request in story.place.requests[:12]]
+    assert sorted(first) == sorted(name for name in story.place.needs if name.startswith("train"))
+
+
+def test_tasks_that_show_one_failure_at_a_time_are_solved_patch_by_patch() -> None:
+    story = Story([("alpha", "beta", "gamma")], first_only=True)
+    story.learn()
+    assert story.said == {"alpha", "beta", "gamma"}
+    assert ["missing beta" in prompt for prompt in story.prompts] == [False, True, False]
+
+
+def test_a_line_that_moves_nothing_waits_for_the_partner_that_the_next_patch_brings() -> None:
+    def one_at_a_time(prompt: str) -> str:
+        said = re.findall(r"^- (\w+)$", prompt, re.MULTILINE)
+        word = "beta" if "alpha" in said else "alpha"
+        return reply_with(add(word, *(f"train-{at}" for at in range(12))))
+
+    story = Story([("alpha+beta",)], one_at_a_time)
+    story.learn()
+    assert story.said == {"alpha", "beta"}
+
+
+def test_a_line_that_breaks_tasks_that_passed_is_taken_out_and_the_optimizer_is_told() -> None:
+    def harmful(_: str) -> str:
+        return reply_with(add("alpha", "train-0", "train-2"), add("poison", "train-0", "train-4"))
+
+    story = Story([("alpha",), ()], harmful, crashing=frozenset({"poison"}))
+    story.learn()
+    assert story.said == {"alpha"}
+
+
+def test_a_line_that_mends_more_than_it_breaks_comes_back_where_nothing_better_is_found() -> None:
+    def one_answer(_: str) -> str:
+        return reply_with(add("alpha", *(f"train-{at}" for at in range(12) if at % 6 < 5)))
+
+    class Trade(World):
+        def rollout(self, request: RolloutRequest) -> Rollout:
+            ordinary = not request.task.id.endswith(("-5", "-11"))
+            said = "alpha" in words_of(request.skill)
+            return scored(request, float(said is ordinary), "missing alpha" if ordinary else "broken")
+
+    story = Story([("alpha",)], one_answer, world=Trade)
+    events = story.learn()
+    assert [event for event in events if isinstance(event, EditRefused)]
+    assert not story.said
+    list(story.learner.restore())
+    assert story.said == {"alpha"}
+
+
+def test_a_patch_that_moves_nothing_is_tried_a_few_times_and_given_up() -> None:
+    story = Story([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
+    story.learn()
+    assert not story.said
+    assert len(story.prompts) <= 4
+    assert story.learner.failing == {}
+
+
+def test_where_nothing_fails_nothing_is_asked() -> None:
+    story = Story([()])
+    (measured,) = story.learn()
+    assert isinstance(measured, TrainMeasured)
+    assert measured.tally.passed == 1
+    assert not story.prompts
+
+
+def test_a_reply_without_an_edit_is_said_and_ends_learning_soon() -> None:
+    story = Story([("alpha",)], lambda _: reply_with())
+    events = story.learn()
+    assert [event.stage for event in events if isinstance(event, StepFailed)]
+    assert not story.said
+
+
+@pytest.mark.parametrize("cap", [22, 24, 30])
+def test_a_cap_leaves_what_helped_in_the_draft(cap: int) -> None:
+    story = Story([("alpha", "beta", "gamma")], settings={"max_rollouts": cap}, first_only=True)
+    with pytest.raises(BudgetReached):
+        story.learn()
+    assert "alpha" in story.said
+
+
+def test_what_nothing_needs_is_left_out_at_the_end() -> None:
+    def with_idle(_: str) -> str:
+        names = [f"train-{at}" for at in range(12)]
+        return reply_with(add("alpha", *names), add("idle", *names))
+
+    story = Story([("alpha",)], with_idle)
+    screened = {event.edit.id: event.kept for event in story.learn() if isinstance(event, EditScreened)}
+    assert sorted(screened.values()) == [False, True]
+    assert story.said == {"alpha"}
+
+
+def test_tasks_that_fail_at_the_end_are_named_with_their_reasons() -> None:
+    story = Story([("alpha",), ("never said!",)], lambda _: reply_with(add("alpha", "train-0", "train-2")))
+    story.learn()
+    ((reason, names),) = next(story.learner.name_failing()).reasons
+    assert "train-1" in names
+    assert "no edit" in reason or "failed under" in reason
