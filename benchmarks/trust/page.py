@@ -28,17 +28,10 @@ def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {words[name]} |" for name in CLASSES]
     return "\n\n".join(
         (
-            f"{_machine()}, {seconds / 60:.0f} minutes.",
+            f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+            f"{os.cpu_count()} cores, {seconds / 60:.0f} minutes.",
             trust_table([row for name in CLASSES for row in rows[name]]),
             "What is done, by the name that `TRUST_ARGS` takes:",
             "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
         )
-    )
-
-
-def _machine() -> str:
-    """Return what this ran on."""
-    return (
-        f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} cores"
     )
