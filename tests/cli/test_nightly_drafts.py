@@ -25,7 +25,7 @@ def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nig
     (pull,) = forge.pulls.values()
     assert (pull["branch"], pull["base"], pull["draft"]) == ("skillopt-draft/rows", "main", True)
     assert "0 of 8 → 4 of 8" in pull["title"]
-    assert "Unproven: +0.18 (-0.06 to +0.36), 91% likely" in pull["body"]
+    assert "Likely better (91%): +18 points (-6 to +36)" in pull["body"]
     assert pull["body"].index("shown to be better") < pull["body"].index("```diff")
     assert "- [x] **1**" in pull["body"]
     assert "`skillopt take rows`." in pull["body"]
@@ -58,7 +58,7 @@ def test_a_draft_that_was_taken_closes_its_pull_request_and_is_offered_as_a_vers
     assert (row["offer"]["action"], row["draft"]["action"]) == ("opened", "closed")
     version = forge.pulls[2]
     assert (version["branch"], version["draft"]) == ("skillopt/rows", True)
-    assert "better; how likely" in version["body"]
+    assert "more likely better" in version["body"]
     assert git(nights.bare, "for-each-ref", REF) == ""
     assert nights.run()["rows"]["draft"]["action"] == ""
 
@@ -113,7 +113,7 @@ def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_nee
     config.write_text(f"{config.read_text()}\n[nightly]\nshrink = true\n")
     nights.change("", "rows")
     row = nights.run()["rows"]
-    assert re.match(r"shrink: \d+ → \d+ tokens: less than \d+% of tasks passed is lost", row["shrunk"])
+    assert re.match(r"shrink: \d+ → \d+ tokens: a loss of \d+ points is ruled out", row["shrunk"])
     (pull,) = forge.pulls.values()
     assert re.fullmatch(r"rows: \d+ → \d+ tokens \(nothing lost, shown here\)", pull["title"])
     assert "checks may have changed" in pull["body"]

@@ -69,7 +69,7 @@ def test_a_draft_with_new_code_shows_it_everywhere_and_waits_for_a_program_that_
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
     said = skillopt(folder, "optimize", "rows").stdout
-    assert "published: it is worse: +0.18" in said
+    assert "published: it is worse: +18" in said
     assert "next: skillopt report " in said
 
 
