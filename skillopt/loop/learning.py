@@ -42,7 +42,6 @@ _WAITS: Final = 1
 _LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
 
-_FEWEST_TRIES: Final = 4
 _MOST_TRIES: Final = 20
 _DRY: Final = 12
 """Reflections on one symptom, and in a row without a line that helps, after which no further one is worth its call."""
@@ -71,7 +70,8 @@ class Learner:
         self._costly: dict[Line, float] = {}
         """Lines that mend tasks and break others, each with the tasks that it mends more than it breaks."""
         self._kept, self._proposed = 1.0, 2.5
-        self._most_tries = _MOST_TRIES if len(self.evidence.tasks) >= _MANY_TASKS else _FEWEST_TRIES
+        self._fewest_tries = run.settings.patch_tests
+        self._most_tries = max(self._fewest_tries, _MOST_TRIES * (len(self.evidence.tasks) >= _MANY_TASKS))
 
     @property
     def draft(self) -> Draft:
@@ -139,7 +139,7 @@ class Learner:
     def _gave_up(self, symptom: str) -> bool:
         share = min(0.95, self._kept / self._proposed)
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - share))
-        return self.tries[symptom] >= min(self._most_tries, max(_FEWEST_TRIES, tries))
+        return self.tries[symptom] >= min(self._most_tries, max(self._fewest_tries, tries))
 
     def restore(self) -> Iterator[Event]:
         """Put back lines that mend more tasks than they break, where nothing better came for what they mend."""
