@@ -4,7 +4,7 @@
 
 Everything here is simulated: tasks with five criteria each, three in five met under the incumbent. The judge gives the
 wrong mark with some probability, either drawn anew in each reading (`fresh`) or once for each text (`stuck`: it agrees
-with itself always, and repeats tell nothing). `docs/statistics-appendix.md` shows what it prints.
+with itself always, and repeats tell nothing).
 """
 
 import argparse

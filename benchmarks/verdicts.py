@@ -5,7 +5,7 @@
 Tables: gate, uneven, families, partial, nights, release, here, later, change; all by
 default, 400 runs a cell, in ten minutes.
 Everything here is simulated: a task fails or passes under the incumbent with even odds, the candidate mends or breaks a
-share of them, and a share of all outcomes turns out the other way round. `docs/statistics-appendix.md` has the tables.
+share of them, and a share of all outcomes turns out the other way round. `docs/statistics.md` has some.
 """
 
 import argparse

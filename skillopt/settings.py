@@ -126,7 +126,7 @@ class NightlySettings(BaseModel):
         Field(description="Who is asked to review new pull requests that are no drafts; `owner/team` for a team."),
     ] = ()
     shrink: Annotated[
-        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs shrink`")
+        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs training`")
     ] = False
 
 

@@ -1,6 +1,6 @@
 """The table of formats of task files: what loads, runs and is refused of a fixture of each shape.
 
-`python -m tools.generate_docs` puts it into docs/suite-format.md.
+`python -m tools.generate_docs` puts it into docs/tasks-and-verifiers.md.
 """
 
 import os

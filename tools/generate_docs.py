@@ -38,7 +38,6 @@ _FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few 
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
-_FIELDS: Final = re.compile(r"(?<=<!-- fields -->\n).*?(?=<!-- end of fields -->)", re.DOTALL)
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
@@ -58,7 +57,11 @@ def settings_page() -> str:
             "",
             "## [agents.NAME]",
             "",
-            "An agent that is run by its command line: [its fields](agents.md#fields).",
+            "An agent that is [run by its command line](agents-and-sandbox.md#any-agent-with-a-command-line).",
+            "",
+            "| field | meaning |",
+            "|---|---|",
+            *(row for name, field in AgentTable.model_fields.items() for row in _field_rows(name, field)),
             "",
         ]
     )
@@ -139,13 +142,7 @@ def architecture_page() -> str:
 
 def formats_page() -> str:
     """Put the table of formats, as their fixtures are read, between its marks in the page on suites."""
-    return _between(_FORMATS, "suite-format.md", formats_table())
-
-
-def any_agent_page() -> str:
-    """Put the fields of a table of an agent between their marks in the page on any agent."""
-    rows = [row for name, field in AgentTable.model_fields.items() for row in _field_rows(name, field)]
-    return _between(_FIELDS, "agents.md", "\n".join(["| field | meaning |", "|---|---|", *rows, ""]))
+    return _between(_FORMATS, "tasks-and-verifiers.md", formats_table())
 
 
 def _field_rows(name: str, field: FieldInfo) -> list[str]:
@@ -223,8 +220,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "architecture.md": architecture_page,
     "statistics.md": few_tasks_page,
-    "suite-format.md": formats_page,
-    "agents.md": any_agent_page,
+    "tasks-and-verifiers.md": formats_page,
 }
 
 

@@ -1,7 +1,7 @@
 """Print what becomes of attacks, class by class; ends with 1 where one had its effect or an honest control failed.
 
 python -m benchmarks.trust [--quick] [--processes N] [CLASS...]
-python -m benchmarks.trust --write    all of it, into docs/trust.md, too
+python -m benchmarks.trust --write    all of it, into benchmarks/trust/README.md, too
 python -m benchmarks.trust --held-out FOLDER    cheats.toml and texts.toml of somebody else in a column of their own
 """
 
@@ -23,14 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a slice of each class, within three minutes")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="classes at a time")
     parser.add_argument("--held-out", metavar="FOLDER", help="cases by somebody who did not see the code")
-    parser.add_argument("--write", action="store_true", help="write docs/trust.md; needs all classes, whole")
+    parser.add_argument("--write", action="store_true", help="write the README beside this; needs all classes, whole")
     parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"{', '.join(CLASSES)}; all when left out")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.classes if name not in CLASSES]
     if unknown:
         parser.error(f"expected classes of {', '.join(CLASSES)}, found {', '.join(unknown)}")
     if given.write and (given.quick or given.classes):
-        parser.error("expected all classes, whole, for docs/trust.md, found a part of them")
+        parser.error("expected all classes, whole, for the README, found a part of them")
     if given.held_out:
         if not any(Path(given.held_out, name).is_file() for name in ("cheats.toml", "texts.toml")):
             parser.error(f"expected cheats.toml or texts.toml in {given.held_out}, found neither")

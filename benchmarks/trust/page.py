@@ -1,4 +1,4 @@
-"""The generated part of docs/trust.md: the tables of attacks."""
+"""The generated part of the README beside this: the tables of attacks."""
 
 import os
 import platform
@@ -6,22 +6,19 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from benchmarks.trust.classes import CLASSES, Tried, load_class
 from benchmarks.trust.table import trust_table
 from skillopt import __version__
 
-_CHECKOUT: Final = Path(__file__).resolve().parents[2]
-
 
 def write_attacks(tried: Sequence[Tried], seconds: float) -> None:
     """Put what became of all attacks between its marks in the page."""
-    path = _CHECKOUT / "docs" / "trust.md"
+    path = Path(__file__).with_name("README.md")
     marks = re.compile(r"(?<=<!-- attacks -->\n).*?(?=<!-- end of attacks -->)", re.DOTALL)
     shown, found = marks.subn(lambda _: f"\n{_attacks_part(tried, seconds)}\n\n", path.read_text(encoding="utf-8"))
     if found != 1:
-        sys.exit(f"docs/trust.md: expected the marks of attacks once, found them {found} times; put them back")
+        sys.exit(f"{path}: expected the marks of attacks once, found them {found} times; put them back")
     path.write_text(shown, encoding="utf-8")
 
 

@@ -102,7 +102,7 @@ def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {_told(choice)}" for choice in result["choices"])
     elif result["created"]:
         found = "found no agent, API key or local model server"
-        yield f"{found}; set harness and model in the file (skillopt docs models)"
+        yield f"{found}; set harness and model in the file (skillopt docs agents-and-sandbox)"
 
 
 def _skill_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
     """Show the choices as comments."""
     yield "# Who does the tasks (harness) and who proposes edits (model): take the marks away from one pair."
     if not choices:
-        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs models"
+        yield "# Or codex, chat/PROVIDER/MODEL and PROVIDER/MODEL, a local server, …: skillopt docs agents-and-sandbox"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
         yield f"# {_labelled(choice)}"

@@ -27,12 +27,12 @@ SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split",
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
 _PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 _WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
-_HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, … (skillopt docs models)"
+_HARNESSES = "What does the tasks: claude-code, codex, chat/PROVIDER/MODEL, … (skillopt docs agents-and-sandbox)"
 HarnessOption = Annotated[str | None, typer.Option("--harness", help=f"{_HARNESSES}.")]
 _HarnessesOption = Annotated[
     list[str] | None, typer.Option("--harness", help=f"{_HARNESSES}; repeat to measure with several.")
 ]
-_MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs models)."
+_MODELS = "What proposes edits: claude-code, codex, handoff, PROVIDER/MODEL, … (skillopt docs agents-and-sandbox)."
 ModelOption = Annotated[str | None, typer.Option("--model", help=_MODELS)]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts; none when left out.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]

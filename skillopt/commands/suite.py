@@ -74,7 +74,7 @@ def show(
 ) -> None:
     """Show the tasks of a skill, how each is scored, and what cannot be run.
 
-    Reads any of the formats in `skillopt docs suite-format`; runs nothing and spends nothing.
+    Reads any of the formats in `skillopt docs tasks-and-verifiers`; runs nothing and spends nothing.
     """
     output.show(_shown(skill, suite), lambda one: "\n".join(_lines(one)), as_json=as_json)
 
@@ -271,7 +271,7 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
     if target.suite_path is None and not others:
         raise UsageError(
             f"skill {target.name!r} has no tasks; add evals/evals.json, or name a suite with --suite PATH "
-            "(`skillopt docs suite-format` lists the formats)"
+            "(`skillopt docs tasks-and-verifiers` lists the formats)"
         )
     path = target.suite_path or others[0]
     reading = target.reading() if target.suite_path else read_tasks(path)

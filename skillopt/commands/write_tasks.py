@@ -95,7 +95,7 @@ def _written(result: Mapping[str, Any]) -> str:
         lines.append(how_to_accept(result, "write-tasks"))
     else:
         lines.append(
-            "next: another --model, or more drafts with -n; or write tasks yourself (skillopt docs suite-format)"
+            "next: another --model, or more drafts with -n; or write tasks yourself (skillopt docs tasks-and-verifiers)"
         )
     return "\n".join(lines)
 

@@ -100,7 +100,9 @@ def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
         lines.append(f"  # {choice.label}{f': {choice.missing}' if choice.missing else ''}")
         lines += [f"  {line}" for line in toml_lines(choice) if line.split(" ")[0] in (*unset, "base_url")]
     if not choices:
-        lines.append('  harness = "claude-code"   # or codex, chat/PROVIDER/MODEL, … (skillopt docs models)')
+        lines.append(
+            '  harness = "claude-code"   # or codex, chat/PROVIDER/MODEL, … (skillopt docs agents-and-sandbox)'
+        )
         lines.append('  model = "claude-code"')
         lines.append("no agent, API key or local model server was found on this machine")
     lines.append(

@@ -23,7 +23,7 @@ __all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]
 _LONGEST_REASON: Final = 300
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
-    "suite-format` names, found none; add one, or name its file"
+    "tasks-and-verifiers` names, found none; add one, or name its file"
 )
 
 
@@ -118,4 +118,6 @@ def _without_tasks(reading: Reading) -> str:
             f"{reading.path}:1: expected tasks, found {len(reading.triggers)} requests that say when the skill should "
             "be loaded, and nothing about results; add tasks in another file"
         )
-    return f"{reading.path}:1: expected at least one task, found none; add one (see `skillopt docs suite-format`)"
+    return (
+        f"{reading.path}:1: expected at least one task, found none; add one (see `skillopt docs tasks-and-verifiers`)"
+    )

@@ -161,7 +161,7 @@ def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) ->
         case "value_error":
             return place, f"{name}: {describe_mistake(first)}"
         case _:
-            return place, f"{name}: {describe_mistake(first)}; see `skillopt docs suite-format`"
+            return place, f"{name}: {describe_mistake(first)}; see `skillopt docs tasks-and-verifiers`"
 
 
 def read_reference(spec: VerifierSpec, name: str) -> bytes:

@@ -1,7 +1,7 @@
 """Whole sessions: a real client in a home of its own, the real server, and a model that plays the agent.
 
-Owns how each client is set up, as docs/plugin.md tells users, and what a session leaves behind. Does not own what
-the model does (tests.fakes.host_player) or how a session is shown (transcripts).
+Owns how each client is set up, as docs/in-your-agent.md tells users, and what a session leaves behind. Does not own
+what the model does (tests.fakes.host_player) or how a session is shown (transcripts).
 """
 
 import os

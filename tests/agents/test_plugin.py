@@ -115,7 +115,7 @@ CLAUDE_LINES, CODEX_LINES = readme_lines("claude"), readme_lines("codex")
 
 def test_the_readme_registers_by_two_lines_for_each_client_or_the_plugin() -> None:
     assert [line.split()[1] for lines in (CLAUDE_LINES, CODEX_LINES) for line in lines] == ["mcp", "plugin"] * 2
-    page = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "docs" / "in-your-agent.md").read_text(encoding="utf-8").splitlines()
     assert {line for line in (*CLAUDE_LINES, *CODEX_LINES) if "marketplace" in line} <= set(page)
 
 

@@ -16,7 +16,7 @@ from skillopt.rollouts import Acts, Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+PAGE = Path(__file__).resolve().parents[2] / "benchmarks" / "trust" / "README.md"
 
 
 @needs_bwrap

@@ -109,8 +109,8 @@ def test_a_state_folder_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> No
 
 def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained) -> None:
     folder, _ = trained
-    page = (Path(__file__).parents[2] / "docs" / "reviewing.md").read_text(encoding="utf-8")
-    page = page.partition("## Removing everything")[2]
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    page = page.partition("## Removing everything")[2].partition("\n## ")[0]
     shown = [line.removeprefix("$ skillopt ") for line in page.splitlines() if line.startswith("$ ")]
     assert len(shown) == 5
     for line in sorted(shown, key=lambda one: "--records" not in one):  # old answers first, while there are some

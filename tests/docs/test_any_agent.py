@@ -10,12 +10,13 @@ from tests.fakes.projects import as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents-and-sandbox.md"
 RULE = "- Write e-mail addresses in lower case.\n"
 
 
 def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    section = PAGE.read_text(encoding="utf-8").partition("\n## Any agent with a command line\n")[2]
+    found = re.search(rf"^```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
 

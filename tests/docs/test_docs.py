@@ -5,21 +5,16 @@ import os
 import re
 import shlex
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skillopt.reports import view
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
-from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
 from skillopt.targets.drivers import HARNESSES, MODELS
 from tests.fakes.drafts import graded, run_events
@@ -34,11 +29,15 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(CHECKOUT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
     *sorted((CHECKOUT / "docs").glob("*.md")),
+    *sorted((CHECKOUT / "benchmarks").glob("*/README.md")),
 ]
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def blocks(page: Path, language: str, section: str = "") -> list[str]:
+    """Return the code of a page in a language, or that below one heading of the second level."""
+    text = page.read_text(encoding="utf-8")
+    text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0] if section else text
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(("page", "lines"), [("README.md", 6), ("docs/training.md", 20)])
@@ -50,23 +49,27 @@ def test_the_suites_to_begin_with_are_short_and_can_be_trained(tmp_path: Path, p
     assert what_it_can_show(suite, Settings()).can_show
 
 
-def test_the_questions_to_the_ledger_are_answered_by_its_schema(tmp_path: Path) -> None:
-    create_database(tmp_path / "ledger.db")
-    (question,) = blocks(CHECKOUT / "docs" / "reports.md", "sql")
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
-        assert database.execute(question).fetchall() == []
-
-
 @pytest.mark.docs
-@pytest.mark.parametrize("page", ["README.md", "docs/training.md"])
-def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: Path, page: str) -> None:
+@pytest.mark.parametrize(
+    ("page", "sections"),
+    [
+        ("README.md", [""]),
+        ("docs/training.md", ["Commands", "Grades, and the draft", "Is my skill good?"]),
+        ("docs/agents-and-sandbox.md", [""]),
+    ],
+)
+def test_every_skillopt_and_git_command_to_begin_with_works_in_order(
+    tmp_path: Path, page: str, sections: list[str]
+) -> None:
     folder = make_project(tmp_path / "project", name="my-skill")
     (folder / "skillopt.toml").unlink()
-    shown = [line for block in blocks(CHECKOUT / page, "console") for line in block.splitlines()]
+    shown = [
+        line for name in sections for block in blocks(CHECKOUT / page, "console", name) for line in block.splitlines()
+    ]
     commands = [line.removeprefix("$ ").split("#")[0].split() for line in shown]
     inline = re.findall(r"`(git checkout [^`]+)`", (CHECKOUT / page).read_text(encoding="utf-8"))
     quick = ("--set", "confidence=0.7")
-    assert inline
+    assert commands
     for command in [*commands, *(line.split() for line in inline)]:
         if command[0] == "make":
             continue
@@ -91,7 +94,9 @@ def test_the_commands_of_the_page_on_shrinking_work_in_order(tmp_path: Path) -> 
     upstream.parent.mkdir(parents=True)
     text = (folder / "skills/my-skill/SKILL.md").read_text(encoding="utf-8")
     upstream.write_text(text.replace("# Rows\n", "# Rows\n\nNews.\n"), encoding="utf-8")
-    shown = [line for block in blocks(CHECKOUT / "docs" / "shrink.md", "console") for line in block.splitlines()]
+    shrinking = blocks(CHECKOUT / "docs" / "training.md", "console", "Shrink")
+    listing = blocks(CHECKOUT / "docs" / "triggers.md", "console", "The listing budget")
+    shown = [line for block in (*shrinking, *listing) for line in block.splitlines()]
     assert len(shown) >= 9
     for command in (line.removeprefix("$ ").split("#")[0].split() for line in shown):
         ended = skillopt(folder, *offline(command[1:]))
@@ -121,7 +126,7 @@ def test_the_picture_of_the_demo_fetches_nothing() -> None:
 
 
 def test_the_readmes_numbers_are_those_of_the_page_on_benchmarks() -> None:
-    pages = [(CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/benchmarks.md")]
+    pages = [(CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/evidence.md")]
     short, whole = (
         [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()] for page in pages
     )
@@ -158,7 +163,9 @@ def test_every_block_of_the_page_on_python_runs_in_order(
 @pytest.mark.docs
 def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> None:
     nights = make_nights(tmp_path, skills=("my-skill",))
-    shown = [line for block in blocks(CHECKOUT / "docs" / "nightly.md", "console") for line in block.splitlines()]
+    shown = [
+        line for block in blocks(CHECKOUT / "docs" / "in-ci.md", "console", "Nights") for line in block.splitlines()
+    ]
     told = ""
     for line in shown:
         program, *words = line.removeprefix("$ ").split()
@@ -178,7 +185,8 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     git(folder, "checkout", "--quiet", "-b", "change")
     with (folder / "skills" / "my-skill" / "SKILL.md").open("a", encoding="utf-8") as skill:
         skill.write("- Write e-mail addresses in lower case.\n")
-    gating, installing, saying_no, looking_back, *_ = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
+    gating, installing = blocks(CHECKOUT / "docs" / "in-ci.md", "console", "The change gate")
+    looking_back, saying_no = blocks(CHECKOUT / "docs" / "training.md", "console", "Reading and refusing")
     run_shown(folder, gating)
     assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
     git(folder, "checkout", "--quiet", "-B", "change", "main")
@@ -270,12 +278,6 @@ def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
 )
 def test_a_generated_page_is_current(page: str) -> None:
     assert generate_docs(["--check", page]) == 0
-
-
-def test_the_page_on_reports_names_every_field_of_the_view() -> None:
-    page = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
-    kinds = [kind for kind in vars(view).values() if is_dataclass(kind) and kind.__module__ == view.__name__]
-    assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in page] == []
 
 
 def headings(page: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""The commands of docs/suite-format.md, executed in order on a session."""
+"""The commands of docs/history.md on past sessions, executed in order on one."""
 
 import re
 from pathlib import Path
@@ -9,14 +9,14 @@ from skillopt.suites import load_suite
 from tests.fakes.past_sessions import Said, claude_log, write_log
 from tests.fakes.projects import make_project, skillopt
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "suite-format.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "history.md"
 
 pytestmark = pytest.mark.docs
 
 
 def test_the_commands_of_the_page_work_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8").partition("\n## From past sessions\n")[2]
     project = make_project(tmp_path / "project", name="my-skill")
     config = project / "skillopt.toml"
     consent = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]

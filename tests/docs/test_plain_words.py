@@ -11,6 +11,7 @@ GENERATED = {"commands.md", "settings.md"}
 PAGES = [
     *(CHECKOUT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
     *(page for page in sorted((CHECKOUT / "docs").glob("*.md")) if page.name not in GENERATED),
+    *sorted((CHECKOUT / "benchmarks").glob("*/README.md")),
 ]
 MOST_WORDS = 35
 RIDDLES = (
@@ -43,7 +44,7 @@ def sentences(text: str) -> list[str]:
     return [one for block in blocks for one in re.split(r"(?<=[.!?])[\"')*]*\s+", " ".join(block.split())) if one]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_no_sentence_of_a_page_is_long_or_a_riddle(page: Path) -> None:
     said = sentences(page.read_text(encoding="utf-8"))
     assert [one for one in said if len(one.split()) > MOST_WORDS] == []

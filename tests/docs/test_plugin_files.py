@@ -104,7 +104,7 @@ def test_nothing_says_that_a_package_index_has_the_package_before_one_has() -> N
 
 
 def test_users_are_told_all_that_the_sessions_of_the_tests_are_set_up_with() -> None:
-    page = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "in-your-agent.md").read_text(encoding="utf-8")
     assert [name for name, value in WAIT.items() if f"export {name}={value}\n" not in page] == []
     for way in WAYS.values():
         commands = [" ".join((way.client, *words)).format(market=".") for words in way.set_up]

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.docs
 
 def test_the_commands_of_the_page_about_triggers_run_as_shown(tmp_path: Path) -> None:
     folder = make_siblings(tmp_path)
-    (shown,) = blocks(CHECKOUT / "docs" / "triggers.md", "console")
+    shown, _ = blocks(CHECKOUT / "docs" / "triggers.md", "console")
     run_shown(folder, shown)
     assert "Use for " in (folder / "skills" / "expense-claims" / "SKILL.md").read_text(encoding="utf-8")
     assert git(folder, "log", "-1", "--format=%(trailers:key=Kind,valueonly)") == "description"

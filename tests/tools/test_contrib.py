@@ -13,7 +13,6 @@ import pytest
 from skillopt.contrib import CONTRIB
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"history": "history.md", "triggers": "triggers.md", "tune": "tuning.md"}
 QUICK = ("-q", "-p", "no:cacheprovider", "-m", "not (slow or process or docs or agents or browser or llm)")
 CORE = ("tests/unit", "tests/cli", "tests/mcp_server")
 SLICE = ("tests/unit/suites/test_native.py", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py")
@@ -37,8 +36,7 @@ def copy_without(names: Collection[str], folder: Path) -> Path:
     for name in names:
         shutil.rmtree(copy / "skillopt" / "contrib" / name)
         shutil.rmtree(copy / "tests" / "contrib" / name)
-        if name in PAGES:
-            (copy / "docs" / PAGES[name]).unlink()
+        (copy / "docs" / f"{name}.md").unlink()
     table = copy / "skillopt" / "contrib" / "__init__.py"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
     rows = [

@@ -258,7 +258,7 @@ def _harvest(
     if not clients:
         raise UsageError(
             f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
-            'line `harvest = ["claude-code", "codex"]` at its top (what is read and kept: `skillopt docs suite-format`)'
+            'line `harvest = ["claude-code", "codex"]` at its top (what is read and kept: `skillopt docs history`)'
         )
     names = [selection.name] if selection.name is not None else sorted(project.skill_names().values())
     targets = [project.target(Selection(name)) for name in names]

@@ -94,7 +94,7 @@ def _found_in(source: Source, value: object) -> Iterator[_Entry]:
         return
     if not isinstance(value, dict):
         raise error_at(
-            source.path, 1, f"expected a list of evals, found {value!r:.100}; see `skillopt docs suite-format`"
+            source.path, 1, f"expected a list of evals, found {value!r:.100}; see `skillopt docs tasks-and-verifiers`"
         )
     around = {_spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
     lists = [key for key in value if _spelling(key) in _KEYS["lists"]]

@@ -296,7 +296,7 @@ def _validate(model: type[Entry], source: Source) -> Entry:
     """Turn a value into an entry, or its first mistake into an error with its line."""
     if source.value is None:
         raise error_at(
-            source.path, 1, "expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"
+            source.path, 1, "expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"
         )
     try:
         return model.model_validate(source.value)

@@ -111,7 +111,7 @@ def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original
 
 @pytest.mark.docs
 def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "tuning.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "tune.md").read_text(encoding="utf-8")
     folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
     commands = [
         line.removeprefix("$ python -m skillopt.contrib.tune ").split()

@@ -13,7 +13,7 @@ from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Task
 
-DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"
 SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
 RUBRIC = {"expectations": ["It is right"]}
 

@@ -9,7 +9,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite
 
-DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"
 EXACT = "verifier: {kind: exact, value: a}"
 ONE = "tasks:\n- id: a\n  prompt: x\n"
 THREE = "".join(f"- {{id: {split}, split: {split}, prompt: do {split}, {EXACT}}}\n" for split in Split)
@@ -118,7 +118,7 @@ tasks:
         ("tasks: [\n", "2: expected YAML, found: "),
         ("a: 1\n---\nb: 2\n", "2: expected YAML, found: another document"),
         ("name: !!python/object:os.system x\n", "1: expected plain values, found the YAML tag"),
-        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"),
+        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"),
         ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
         ("splits: {trian: 1}\n", "1: splits.trian: expected 'train', 'val' or 'test', found 'trian'"),
         ("tasks:\n- id: a\n  promt: b\n", "3: unknown key 'tasks.0.promt'; did you mean 'prompt'?"),
