@@ -198,7 +198,7 @@ class Learner:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
-        lines = yield from propose_lines(run, evidence, run.step, carried, failing, self._digest())
+        lines = yield from propose_lines(run, evidence, run.step, carried, failing, digest=self._digest())
         self._proposed += len(lines)
         if not lines:
             self.dry += 1
