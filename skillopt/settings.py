@@ -262,12 +262,12 @@ class Settings(PresetConstants):
     patch_tests: Annotated[
         int,
         Field(
-            description="Most patch tests in a row on the same failures; 0 is the published loop: epochs of batches, "
-            "and no test of a patch before the gate.",
+            description="Patch tests on one failure before it is given up, more where many tasks teach and edits "
+            "often help; 0 is the published loop: epochs of batches, and no test of a patch before the gate.",
             ge=0,
             le=10,
         ),
-    ] = 3
+    ] = 4
     edit_budget: Annotated[
         int, Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1)
     ] = 30

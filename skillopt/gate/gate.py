@@ -121,7 +121,7 @@ class Gate:
             self._seen[_key(sides)] = pairs
         expect_measured(place, pairs, self._settings.coverage)
         error = 1.0 if rule is GateRule.STRICT else 1.0 - self._settings.confidence
-        verdict = decide(self._compare(pairs), Question.BETTER, error)
+        verdict = decide(self._compare(pairs), Question.BETTER, error, terms=Terms(proves=False))
         if verdict.accepted:
             self._recorded = tuple(pairs.after)
         return self._paid(sides, verdict)

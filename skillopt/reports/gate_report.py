@@ -106,10 +106,12 @@ def _cost(report: GateReport) -> str:
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
-    judged, is_now = change.judged, change.standing
+    judged = change.judged
     found = headline_of_verdict(judged.verdict) if judged and judged.verdict else None
     figures = (found.counts, found.gain, found.score) if found else ("", "", "")
-    figures = (judged.watched.passed, "", "") if judged and judged.watched else figures
+    if judged is not None and judged.watched is not None:
+        figures = (judged.watched.passed, "", "")
+    is_now = change.standing
     return _SIGNS[is_now], cited(change.skill, 80), change.kind.value, *figures, is_now.value
 
 

@@ -19,7 +19,7 @@ def objects_below(repository: Repository, refs: str) -> dict[str, str]:
     return {name.removeprefix(refs): sha for sha, name in rows if SKILL_NAME.fullmatch(name.removeprefix(refs))}
 
 
-def noted_lines(repository: Repository, sha: str) -> tuple[str, ...]:
+def stored_lines(repository: Repository, sha: str) -> tuple[str, ...]:
     """Read the lines of an object, as they are; none where it is not here."""
     content = read_found(repository.root, [sha])[0] if sha else None
     return tuple((content or b"").decode("utf-8", "replace").splitlines())
@@ -27,7 +27,7 @@ def noted_lines(repository: Repository, sha: str) -> tuple[str, ...]:
 
 def all_lines(repository: Repository, refs: str) -> dict[str, tuple[str, ...]]:
     """Read the lines of every skill that has some, by its name."""
-    return {skill: noted_lines(repository, sha) for skill, sha in objects_below(repository, refs).items()}
+    return {skill: stored_lines(repository, sha) for skill, sha in objects_below(repository, refs).items()}
 
 
 def put_lines(repository: Repository, ref: str, known: str, lines: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.tasks import Task, digest_of
-from skillopt.versions.line_refs import noted_lines, objects_below, put_lines
+from skillopt.versions.line_refs import objects_below, put_lines, stored_lines
 from skillopt.versions.repository import Repository
 
 RECORDS: Final = "refs/skillopt/record/"
@@ -56,7 +56,7 @@ def measured(
 
 def records_of(repository: Repository, skill: str, text: str, target: str) -> tuple[Measured, ...]:
     """List what is on record of a text with a target, newest first."""
-    lines = noted_lines(repository, objects_below(repository, RECORDS).get(skill, ""))
+    lines = stored_lines(repository, objects_below(repository, RECORDS).get(skill, ""))
     wanted = text[:_SHORT], digest_of(target)[:_SHORT]
     return tuple(one for one in reversed(_parsed(lines)) if (one.text, one.target) == wanted)
 
@@ -64,7 +64,7 @@ def records_of(repository: Repository, skill: str, text: str, target: str) -> tu
 def add_records(repository: Repository, skill: str, lines: Sequence[str]) -> None:
     """Add lines to the record of a skill; one that cannot be read is left out."""
     known = objects_below(repository, RECORDS).get(skill, "")
-    rows = dict.fromkeys(one.model_dump_json() for one in _parsed((*noted_lines(repository, known), *lines)))
+    rows = dict.fromkeys(one.model_dump_json() for one in _parsed((*stored_lines(repository, known), *lines)))
     if rows:
         put_lines(repository, f"{RECORDS}{skill}", known, [*rows][-_KEPT:])
 

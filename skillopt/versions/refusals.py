@@ -19,7 +19,7 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.decisions import PersonsWord, write_edit
 from skillopt.versions.git_process import run_git
-from skillopt.versions.line_refs import all_lines, noted_lines, objects_below, put_lines
+from skillopt.versions.line_refs import all_lines, objects_below, put_lines, stored_lines
 from skillopt.versions.repository import Repository
 
 REFUSALS: Final = "refs/skillopt/refusals/"
@@ -59,7 +59,7 @@ def refusals_of(repository: Repository, skill: str, refs: str = REFUSALS) -> str
 def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, ...]:
     """List the edits that stay refused, oldest first; of an edit refused twice, the newest word counts."""
     found: dict[str, RefusedByPeople] = {}
-    for line in _parsed(noted_lines(repository, told)):
+    for line in _parsed(stored_lines(repository, told)):
         if line.edit is None:
             found = {key: row for key, row in found.items() if row.dropped or not key.startswith(f"{line.wanted}/")}
             continue
@@ -74,7 +74,7 @@ def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, .
 
 def decided_keys(repository: Repository, skill: str) -> frozenset[str]:
     """Return the keys of all edits that people ever refused, and the short commits that they wanted after all."""
-    lines = noted_lines(repository, refusals_of(repository, skill))
+    lines = stored_lines(repository, refusals_of(repository, skill))
     return frozenset(line.key or line.wanted for line in _parsed(lines))
 
 
@@ -108,7 +108,7 @@ def add_refusals(repository: Repository, skill: str, lines: Sequence[str]) -> No
     told = refusals_of(repository, skill)
     known = {
         f"{found.at.astimezone(UTC).isoformat()} {line}": line
-        for line in (*noted_lines(repository, told), *lines)
+        for line in (*stored_lines(repository, told), *lines)
         for found in _parsed([line])
     }
     put_lines(repository, f"{REFUSALS}{skill}", told, (known[key] for key in sorted(known)))

@@ -30,7 +30,7 @@ from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import Version
-from skillopt.versions.line_refs import noted_lines
+from skillopt.versions.line_refs import stored_lines
 from skillopt.versions.refusals import refusals_of
 
 _MOST_ROWS: Final = 60  # trailers that a pull request shows
@@ -62,7 +62,7 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
         night.take_up(target)
         answers = answer_people(selection, target, review, night.default_branch.commit)
         night.take_up(target)  # what people want after all
-        refusals = noted_lines(repository, refusals_of(repository, target.name))
+        refusals = stored_lines(repository, refusals_of(repository, target.name))
         decided = {"version": offer_decision(night, target.name), "answers": answers.posted, "refusals": refusals}
         made, row = made.model_copy(update=decided), replace(row, answers=answers.lines)
     draft = DescriptionDraft(DraftBranch(repository, target.name, target.place(repository)))

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import TaskCosts
+from skillopt.gate.comparison import Pairs, TaskCosts
 from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
@@ -162,6 +162,15 @@ def test_a_text_that_fails_all_that_the_start_passes_is_worse_and_never_offered(
     assert (verdict.outcome, verdict.grading.grade) == (Outcome.REJECT, Grade.WORSE)
     assert not verdict.grading.offered
     assert verdict.grading.high < 0.15
+
+
+def test_what_all_tasks_taught_is_proven_here_at_most_and_rollouts_of_learning_give_a_probability_alone() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, float(request.skill == NEW)), str)
+    gate = keeper(runner)
+    before, after = (runner.rollouts([RolloutRequest(text, task) for task in TASKS]) for text in (OLD, NEW))
+    gate.take_up(OLD, NEW, Pairs(list(before), list(after)))
+    assert gate.grade("end", OLD, NEW).grading.grade is Grade.LIKELY
+    assert keeper(runner).grade("end", OLD, NEW, 4, "all tasks taught it").grading.grade is Grade.PROVEN_HERE
 
 
 @pytest.mark.parametrize("partial", [False, True])
