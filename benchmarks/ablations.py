@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from math import inf
 from multiprocessing import Pool
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,6 +23,7 @@ from typing import Final
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
+from skillopt.loop.course import Course
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
@@ -58,17 +58,34 @@ def _one_fold(suite: Suite, _: Settings) -> Suite:
     return suite.first_fold_suite
 
 
+def _skip(*_: object) -> Course[None]:
+    """Do nothing."""
+    yield from ()
+
+
+def _skip_all(*_: object) -> Course[list[object]]:
+    """Leave nothing out."""
+    yield from ()
+    return []
+
+
 ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
-    "one patch test on the same failures": Row((("patch_tests", "1"),)),
-    "lines judged one by one in any noise": Row(
-        name="skillopt.loop.policy:_POOLED",
-        by=inf,
-        about="edits are tested and left out one by one, whatever the noise",
+    "no line waits for the next patch": Row(
+        name="skillopt.loop.learning:_WAITS", by=0, about="a line that moved nothing is dropped at once"
     ),
-    "first gate when nothing new comes": Row(
-        name="skillopt.loop.decision:_CLEAR_LEAD", by=inf, about="a clear lead on train calls for no gate"
+    "no lines apart": Row(
+        name="skillopt.loop.learning:try_apart", by=_skip, about="a patch that moves few tasks is not tried in parts"
+    ),
+    "no search for harm": Row(
+        name="skillopt.loop.learning:locate_harm", by=_skip, about="no line is taken out that breaks passing tasks"
+    ),
+    "no ablation": Row(name="skillopt.loop.learning:ablate", by=_skip_all, about="no line is left out at the end"),
+    "no check of all that goes": Row(
+        name="skillopt.loop.ablation:_check_together",
+        by=_skip,
+        about="lines that nothing needs alone go without a run of the text without all of them",
     ),
     "fixed halves for few tasks": Row(
         name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="folds do not swap roles"
@@ -79,13 +96,10 @@ ROWS: Final[Mapping[str, Row]] = {
 """What is changed in each row; the first is what the others are compared with."""
 
 _WORLDS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(
-        ("distractors", "mostly-distractors", "harmful", "interacting", "broken-verifiers", "spoiled"), 800
-    ),
-    **dict.fromkeys(("weak", "null", "flips-30"), 600),
-    **dict.fromkeys(("real-40", "three-rules", "four-rules-first", "packed"), 250),
-    "real-20": 120,
-    "all-pairs": 1000,
+    **dict.fromkeys(("distractors", "harmful", "weak", "tempting", "broad", "contexts", "cell", "memo"), 300),
+    **dict.fromkeys(("contexts-20", "rare-broken-30", "verbose-20", "crashy-20"), 300),
+    **dict.fromkeys(("two-rules", "four-rules", "real-20", "order-20"), 120),
+    "clash-20": 100,
 }
 """Where each row runs, and the rollouts that a run may ask for there."""
 

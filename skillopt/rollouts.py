@@ -39,6 +39,8 @@ class Stream(Enum):
     """Patch tests and ablation of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
+    RECORD = 5
+    """Records of accepted texts, which decide nothing by themselves."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
     """Comparisons of a draft with the proven version that it builds on."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from benchmarks.demo.diagnosis import Feedback, read_feedback
-from skillopt.prompts.failure_groups import SAME_FEEDBACK
+from skillopt.prompts.failure_groups import OTHER_VALUES, SAME_FEEDBACK
 from skillopt.prompts.tried_edits import HEADINGS, EditFate
 
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
@@ -24,6 +24,7 @@ _LISTED = re.compile(r"^\[([^\]]+)\] (.*)$", re.MULTILINE)
 _REMARK = re.compile(r" \[[^\]]*\]$")
 _COUNT = re.compile(r"why: (\d+) tasks?")
 _SAME = re.compile(rf"^{re.escape(SAME_FEEDBACK)}(.+)$", re.MULTILINE)
+_ROW = re.compile(r"^- (\S+?)(?: \(also ([^)]*)\))?: (.*)$", re.MULTILINE)
 _REGION = re.compile(r"<!--\s*skillopt:begin.*?(?:skillopt:end\s+[\w-]+\s*-->|\Z)", re.DOTALL)
 _FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*\n", re.DOTALL)
 
@@ -133,7 +134,12 @@ class Prompt:
         """
         if "evidence" in self._fenced:
             parts = list(_cut(_ROLLOUT, self._fenced["evidence"]))
-            return tuple((name, text) for task, text in parts for name in (task, *_others(text)))
+            return tuple(
+                shown
+                for task, whole in parts
+                for text, _, rows in [whole.partition(f"\n{OTHER_VALUES}\n")]
+                for shown in (*((name, text) for name in (task, *_others(text))), *_rows(rows))
+            )
         return tuple(_cut(_COMPARED, _STABLE.sub("", self._fenced.get("comparison", ""))))
 
     @cached_property
@@ -176,6 +182,13 @@ def _cut(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     ends = [*(match.start() for match in found[1:]), len(text)]
     for start, end in zip(found, ends, strict=False):
         yield start[1], text[start.end() : end]
+
+
+def _rows(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (task id, text) of the tasks that are shown by what differs, each line of it on its own."""
+    for first, others, told in _ROW.findall(text):
+        lines = re.sub(r"(?:^|; )(prompt|feedback|answer): ", r"\n\1:\n", told).replace(" | ", "\n")
+        yield from ((name, lines) for name in (first, *filter(None, others.split(", "))))
 
 
 def _others(text: str) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ..
         if len(draft.edits) >= shown.budget * world.habits.pack:
             break
         _answer(draft, symptom, tuple(causes[symptom]))
-    if world.habits.beside and order:
+    if world.habits.beside and order and len(draft.edits) < shown.budget:
         symptom = draw.choice(order)
         draft.add(idle_line(0), tuple(causes[symptom]), f"Beside {_name(symptom)}.")
     return _packed(draft.edits, world.habits.pack)

@@ -26,8 +26,8 @@ from skillopt.loop.events import (
 from skillopt.reports.lines import RunLines
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import write_dollars
 from skillopt.storage.jobs import JobProgress, note_progress
+from skillopt.targets.prices import write_dollars
 
 if TYPE_CHECKING:
     from skillopt.settings import Settings

@@ -14,7 +14,7 @@ from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Draft, Line
-from skillopt.loop.events import EditRefused, EditScreened, Event, PatchTested, StepFailed, TasksSetAside, TrainMeasured
+from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TasksSetAside, TrainMeasured
 from skillopt.loop.evidence import Seen
 from skillopt.loop.patch_test import PatchTest, effect_of, locate_harm, run_patch_test, try_apart
 from skillopt.loop.proposing import propose_lines
@@ -42,16 +42,12 @@ _WAITS: Final = 1
 _LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
 
-_FEWEST_TRIES: Final = 4
 _MOST_TRIES: Final = 20
 _DRY: Final = 12
 """Reflections on one symptom, and in a row without a line that helps, after which no further one is worth its call."""
 
 _MOST_HARMFUL: Final = 3
 """Lines that may harm one task at once."""
-
-_MENDED: Final = 3
-"""Tasks of a line that does harm which are run without it."""
 
 
 class Learner:
@@ -68,10 +64,9 @@ class Learner:
         self.dry = 0
         self._waited: Counter[Line] = Counter()
         self._again = set[str]()
-        self._costly: dict[Line, float] = {}
-        """Lines that mend tasks and break others, each with the tasks that it mends more than it breaks."""
         self._kept, self._proposed = 1.0, 2.5
-        self._most_tries = _MOST_TRIES if len(self.evidence.tasks) >= _MANY_TASKS else _FEWEST_TRIES
+        self._fewest_tries = run.settings.patch_tests
+        self._most_tries = max(self._fewest_tries, _MOST_TRIES * (len(self.evidence.tasks) >= _MANY_TASKS))
 
     @property
     def draft(self) -> Draft:
@@ -139,16 +134,7 @@ class Learner:
     def _gave_up(self, symptom: str) -> bool:
         share = min(0.95, self._kept / self._proposed)
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - share))
-        return self.tries[symptom] >= min(self._most_tries, max(_FEWEST_TRIES, tries))
-
-    def restore(self) -> Iterator[Event]:
-        """Put back lines that mend more tasks than they break, where nothing better came for what they mend."""
-        open_symptoms = _symptoms({name: seen for name, seen in self.known.items() if seen.symptoms})
-        back = [line for line, net in self._costly.items() if net > 0 and line.about & open_symptoms]
-        self._costly.clear()
-        if back:
-            self.draft.set([*self.draft.lines, *back])
-            yield from self.run.draft_changed()
+        return self.tries[symptom] >= min(self._most_tries, max(self._fewest_tries, tries))
 
     def pairs(self) -> Pairs:
         """Return how each task went at the start and last, of those that ran since."""
@@ -198,7 +184,7 @@ class Learner:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
-        lines = yield from propose_lines(run, evidence, run.step, carried, failing, self._digest())
+        lines = yield from propose_lines(run, evidence, run.step, carried, failing, digest=self._digest())
         self._proposed += len(lines)
         if not lines:
             self.dry += 1
@@ -278,16 +264,12 @@ class Learner:
         while broken and self.run.runner.rollouts_asked < most:
             harmful = yield from self._find_harm(before, good, broken[0])
             left = [line for line in good if line not in harmful]
-            mended = list(dict.fromkeys(n for line in harmful for n in line.targets if n in test.moved))[:_MENDED]
-            ran = yield from evidence.run(evidence.draft.build(left), list(dict.fromkeys([*broken, *mended])))
+            ran = yield from evidence.run(evidence.draft.build(left), broken)
             mends = [name for name in broken if name in ran and not ran[name].symptoms]
             if not harmful or not mends:
                 broken = broken[1:]
                 continue
-            costs = sum(bool(ran[name].symptoms) for name in mended if name in ran) / max(1, len(mended))
             for line in harmful:
-                answered = sum(name in test.moved for name in line.targets) * costs
-                self._costly[line] = answered - len(mends) * len(passing) / max(1, len(sample)) / len(harmful)
                 reason = f"{broken[0]} fails beside it and passes without it"
                 evidence.memory.tried(line.edit, reason)
                 yield EditRefused(self.run.step, line.edit, reason)

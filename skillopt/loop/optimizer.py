@@ -66,7 +66,6 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
         reason, capped = str(reached), True
     if run.unread and not run.read:
         raise UnreadRepliesError(run.unread)
-    yield from learner.restore()
     yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
     if run.settings.patch_tests:

@@ -23,7 +23,7 @@ from skillopt.prompts.proposed_edits import ProposedEdit, Reflection
 from skillopt.prompts.reflection_replies import ReflectionReader
 from skillopt.rollouts import Rollout
 from skillopt.safety.leaks import ProtectedText
-from skillopt.settings import Settings
+from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Patch, split_lines
 from skillopt.tasks import Task
@@ -192,7 +192,7 @@ def propose_lines(
     yield StepStarted(1, step, settings.edit_budget)
     pairs = [(evidence.tasks[name], seen.rollout) for name, seen in shown.items()]
     failing = frozenset[str]().union(*(seen.symptoms for seen in shown.values()))
-    told = stages.Told(digest, memory.listing(skill.document, failing), memory.notes)
+    told = stages.Told(digest, memory.listing(skill.document, failing), memory.notes, _how_asked(settings))
     briefing = Briefing(skill.document, told, memory.by_people, run.protected, run.shell_problem)
     proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
@@ -210,6 +210,14 @@ def propose_lines(
     lines = make_lines(clean, symptoms, {name: found for name, found in evidence.start.items() if found})
     evidence.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
+
+
+def _how_asked(settings: Settings) -> str:
+    """Say how the target is asked, so that a proposer can judge what wording it can follow."""
+    if settings.harness.startswith("chat/"):
+        return f"{settings.harness}: one call of a model without tools; the skill stands in its system prompt"
+    way = "stands in its first request" if settings.skill_mode is SkillMode.FORCED else "is loaded when it chooses to"
+    return f"{settings.harness}: an agent with tools in a workspace; the skill {way}" if settings.harness else ""
 
 
 def make_lines(

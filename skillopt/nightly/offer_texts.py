@@ -244,9 +244,10 @@ def _claim(
         done = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
-    if done.judged is None or (headline := headline_of_verdict(done.judged.verdict, VAL)) is None:
+    verdict = done.judged.verdict if done.judged else None
+    if done.judged is None or verdict is None or (headline := headline_of_verdict(verdict, VAL)) is None:
         return replace(view, unmeasured=done.reason), ""
-    verdict, better = done.judged.verdict, done.judged.answer is ReviewAnswer.PASSED
+    better = done.judged.answer is ReviewAnswer.PASSED
     # With folds the edits were learnt from the very tasks that they are measured on.
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"

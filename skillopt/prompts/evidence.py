@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
-from skillopt.rollouts import Message, Rollout, Score
+from skillopt.rollouts import Message, Rollout, Score, Status
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
@@ -43,7 +43,9 @@ def shorten_middle(text: str, tokens: int) -> str:
 def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     """Show one rollout; feedback first, because it is what a cut must not take."""
     score = rollout.score
-    head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
+    head = [f"### Task {task.id}"]
+    if rollout.status is not Status.OK:
+        head.append(f"status: {rollout.status.value}")
     if score is not None:
         head.append(f"score: {score.value:.3f} ({'passed' if score.passed else 'not passed'})")
         said = "\n".join([score.feedback or "all correct", *_criteria(score)])

@@ -1,11 +1,11 @@
-"""Group failing tasks by equal feedback, and show as many groups as fit one prompt: one full example of each."""
+"""Group failing tasks by equal feedback; show in a prompt one of each kind in full, and the others by what differs."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.prompts.evidence import ROLLOUT_TOKENS, fence, render_rollout
+from skillopt.prompts.evidence import ROLLOUT_TOKENS, fence, render_rollout, shorten_middle
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
@@ -15,6 +15,16 @@ PROMPT_TOKENS: Final = 12_000
 
 SAME_FEEDBACK: Final = "the same feedback, but for its values: "
 """Begins the line that lists the other tasks of a group."""
+
+OTHER_VALUES: Final = "tasks that failed alike with other values, by what differs:"
+"""Stands above the tasks that are shown by what differs from the one in full."""
+
+_SIDE_TOKENS: Final = 60
+"""Most tokens of a prompt, a feedback or an answer in such a row; longer feedback is shown in full."""
+
+_MOST_LEFT: Final = 12
+_LEFT_TOKENS: Final = 30
+"""Groups that are named with counts where they do not fit, and tokens of each."""
 
 _LEAST_TOKENS: Final = 250
 """Fewer tokens show neither the feedback nor what was done: then some groups are left for the next prompt."""
@@ -27,6 +37,11 @@ _NUMBER = re.compile(
     r"(?P<name>\b(?:case|check|code|criterion|error|exit|item|level|rule|stage|status|step|symptom|test)s?[ #:]+)?"
     r"(?<![\w])\d+(?:[.,]\d+)*(?![\w])",
     re.IGNORECASE,
+)
+
+
+_VALUE = re.compile(
+    r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|(?<=expected )[^,;\n]+|(?<=found )[^,;\n]+|(?<![\w])\d+(?:[.,]\d+)*(?![\w])"
 )
 
 
@@ -57,23 +72,72 @@ def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGro
 
 
 def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS) -> tuple[str, tuple[str, ...]]:
-    """Show groups of failures, fenced as untrusted, and give the ids of the tasks that are shown."""
-    parts = [_render(group, ROLLOUT_TOKENS) for group in groups]
-    if sum(map(estimate_tokens, parts)) > tokens:
-        each = max(_LEAST_TOKENS, tokens // len(groups) - _CUT_TOKENS)
-        parts = [_render(group, each) for group in groups]
+    """Show groups of failures, fenced as untrusted, and give the ids of the tasks that are shown.
+
+    Of groups whose short feedback differs in values alone one is shown in full, the others by what differs.
+    """
+    kinds: dict[object, list[FailureGroup]] = {}
+    for number, group in enumerate(groups):
+        feedback = _feedback(group)
+        short = feedback.strip() and estimate_tokens(feedback) <= _SIDE_TOKENS
+        kinds.setdefault((group.rollout.status, _skeleton(feedback)) if short else number, []).append(group)
+    firsts = [kind[0] for kind in kinds.values()]
+    parts = [_render(group, ROLLOUT_TOKENS) for group in firsts]
+    rows = [[_row(kind[0], group) for group in kind[1:]] for kind in kinds.values()]
+    used = sum(estimate_tokens(row) for found in rows for row in found)
+    if sum(map(estimate_tokens, parts)) + used > tokens:
+        each = max(_LEAST_TOKENS, (tokens - used) // len(firsts) - _CUT_TOKENS)
+        parts = [_render(group, each) for group in firsts]
     shown: list[FailureGroup] = []
     text: list[str] = []
     used = 0
-    for group, part in zip(groups, parts, strict=True):
+    for kind, part, found in zip(kinds.values(), parts, rows, strict=True):
         used += estimate_tokens(part)
         if shown and used > tokens:
             break
-        shown.append(group)
-        text.append(part)
-    rest = sum(len(group.ids) for group in groups[len(shown) :])
-    text += [f"[... {rest} more tasks failed with other feedback; they come in a later prompt ...]"] * (rest > 0)
+        lines, taken = [part], [kind[0]]
+        for group, row in zip(kind[1:], found, strict=True):
+            used += estimate_tokens(row)
+            if used > tokens:
+                break
+            lines += [OTHER_VALUES] * (len(lines) == 1) + [row]
+            taken.append(group)
+        shown += taken
+        text.append("\n".join(lines))
+    told = {task for group in shown for task in group.ids}
+    left = [group for group in groups if group.task.id not in told]
+    if left:
+        text.append(
+            f"[... {sum(len(group.ids) for group in left)} more tasks failed with other feedback: "
+            f"{'; '.join(_counted(group) for group in left[:_MOST_LEFT])} ...]"
+        )
     return fence("evidence", "\n\n".join(text)), tuple(task for group in shown for task in group.ids)
+
+
+def _feedback(group: FailureGroup) -> str:
+    return group.rollout.score.feedback if group.rollout.score else ""
+
+
+def _counted(group: FailureGroup) -> str:
+    """Name what was left out, with the number of its tasks."""
+    return f"{len(group.ids)} by {shorten_middle(' '.join(_feedback(group).split()), _LEFT_TOKENS)!r}"
+
+
+def _skeleton(feedback: str) -> tuple[str, ...]:
+    """Return feedback without its values: what is quoted, numbers, and what was expected or found."""
+    return tuple(_VALUE.sub("#", line) for line in feedback.splitlines() if line.strip())
+
+
+def _row(first: FailureGroup, group: FailureGroup) -> str:
+    """Show a failure by its feedback, and by what differs from the one in full in prompt and answer."""
+    known = {*first.task.prompt.splitlines(), *first.rollout.trajectory.answer.splitlines()}
+    sides = (("prompt", group.task.prompt), ("feedback", _feedback(group)), ("answer", group.rollout.trajectory.answer))
+    others = f" (also {', '.join(group.others)})" if group.others else ""
+    told = []
+    for name, whole in sides:
+        lines = [" ".join(line.split()) for line in whole.splitlines() if line.strip() and line not in known]
+        told += [f"{name}: {shorten_middle(' | '.join(lines), _SIDE_TOKENS)}".replace("\n", " ")] if lines else []
+    return f"- {group.task.id}{others}: {'; '.join(told)}"
 
 
 def _render(group: FailureGroup, tokens: int) -> str:

@@ -55,6 +55,8 @@ class Told:
     digest: str = ""
     tried: Sequence[TriedEdit] = ()
     memory: str = ""
+    target: str = ""
+    """How the target is asked."""
 
 
 class _Edits(BaseModel):
@@ -120,7 +122,10 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     if not aim.failures:
         return fill("reflect_successes", **common)
     short = not document.trained and sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
-    return fill("reflect_failures", **common, digest=told.digest or _NOTHING, whole=_WHOLE if short else "")
+    target = fence("target", told.target) if told.target else _NOTHING
+    return fill(
+        "reflect_failures", **common, digest=told.digest or _NOTHING, target=target, whole=_WHOLE if short else ""
+    )
 
 
 def ask_about_failures(document: SkillDocument, aim: Aim, told: Told, groups: Sequence[FailureGroup]) -> str:

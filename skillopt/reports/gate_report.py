@@ -106,8 +106,11 @@ def _cost(report: GateReport) -> str:
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
-    found = headline_of_verdict(change.judged.verdict) if change.judged else None
+    judged = change.judged
+    found = headline_of_verdict(judged.verdict) if judged and judged.verdict else None
     figures = (found.counts, found.gain, found.score) if found else ("", "", "")
+    if judged is not None and judged.watched is not None:
+        figures = (judged.watched.passed, "", "")
     is_now = change.standing
     return _SIGNS[is_now], cited(change.skill, 80), change.kind.value, *figures, is_now.value
 
@@ -121,11 +124,11 @@ def _details(change: GatedChange, *, worst: bool = True) -> str:
         tell_difference(change.difference) if _tells_difference(change) else "",
     ]
     if (judged := change.judged) is not None:
-        refused = judged.verdict.rejected  # how small its loss may be says nothing
-        bound = (
-            f"gain is at least {judged.lowest:.2f}" if judged.lowest > 0 else f"loss is at most {-judged.lowest:.2f}"
-        )
-        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "
+        lowest, refused = judged.lowest, judged.answer is ReviewAnswer.REFUSED
+        bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
+        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "  # says nothing of a harm
+        if (watched := judged.watched) is not None:
+            sure = f"Judged by the {cited(watched.record)}: {watched.errors}. "
         sure += (
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
             f"change {change.looks} that was measured on this suite."
@@ -185,8 +188,7 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
         return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
     if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
-    broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
-    label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    label, tasks = ("it broke", judged.broken) if judged.broken else ("worse", judged.worse)
     listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks else ""
     return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
@@ -240,7 +242,7 @@ def _xml_cases(change: GatedChange, *, strict: bool) -> Iterator[tuple[str, str,
     elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
         kind = "skipped"
     elif judged.answer is ReviewAnswer.REFUSED:
-        broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
+        broken = dict.fromkeys((*judged.broken, *judged.worse))
         kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
     yield "measurement", kind, change.reason, text
 

@@ -21,10 +21,11 @@ from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import Range, expect_prospect, likely_calls
 from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.runs.run import open_draft
-from skillopt.safety.plurals import count_noun, write_dollars
+from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import Job, JobProgress, JobState, check_idle, start_job
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.targets.prices import write_dollars
 from skillopt.tasks import Split
 from skillopt.versions.branches import DRAFT
 

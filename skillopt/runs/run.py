@@ -56,7 +56,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm, is_upstream
+from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers, needed_trailers
 from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
@@ -199,6 +199,9 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     try:
         before = branch.read()
         is_own = before is not None and before.trailer(_RUN) == record.id
+        if draft and before is not None and before.trailer("Kind") == DESCRIPTION and not became_version(branch):
+            advice = f"`skillopt take {record.skill}`, or `skillopt decline {record.skill} draft`, then train again"
+            return DraftState(branch.name, "", grading, f"a trained description waits on {branch.name}: {advice}")
         if draft is None or unfit:
             if is_own or became_version(branch):
                 branch.remove()

@@ -8,7 +8,7 @@ from benchmarks.ablations import ROWS, _run, main
 from benchmarks.landscapes.runs import Job
 
 REPLACED = [name for name, row in ROWS.items() if row.name]
-WORLD = {"fixed halves for few tasks": ("real-20", 120), "lines judged one by one in any noise": ("flips-30", 400)}
+WORLD = {"fixed halves for few tasks": ("real-20", 120), "no search for harm": ("contexts-20", 300)}
 
 
 @pytest.mark.parametrize("name", REPLACED)

@@ -61,7 +61,7 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
 
 
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:
-    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- Run `ssh box`.\n"
+    rules = f"- {EMAIL}\n  Then run `ssh box`.\n- Write dates as YYYY-MM-DD.\n"
     edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
     (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
 

@@ -90,7 +90,7 @@ def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_
     run_events(folder, graded(EMAIL))
     ended = skillopt(folder, "take", "rows")
     assert ended.returncode == 0, ended.stderr
-    assert "grade: unproven: +0.18 (-0.06 to +0.36), 91%" in ended.stdout
+    assert "grade: likely better (91%): +18 points (-6 to +36)" in ended.stdout
     (version,) = Repository.find(folder).versions("rows")
     assert "rows: take the draft" in version.subject
     assert version.trailer("Taken-By") == Repository.find(folder).identity
@@ -125,7 +125,7 @@ def test_every_command_that_takes_a_version_takes_the_draft(folder: Path) -> Non
     assert f"+- {EMAIL}" in skillopt(folder, "diff", "rows", "worktree", "draft").stdout
     assert EMAIL in skillopt(folder, "diff", "rows", "draft", "--words").stdout
     shown = skillopt(folder, "show", "draft").stdout
-    assert "Grade: unproven" in shown
+    assert "Grade: likely better" in shown
     assert "(tasks train-0)" in shown
     assert as_json(folder, "show", "draft", "rows")["kind"] == "draft"
     measured = as_json(folder, "evaluate", "rows", "--of", "worktree", "--of", "draft")

@@ -25,6 +25,7 @@ from skillopt.contrib.triggers.plan import TriggerAsk, expect_trainable, plan_tr
 from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import check_coverage
+from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -63,7 +64,7 @@ def trigger(
 
     Runs each request of a trigger set with all skills of the project installed, and reports recall and false triggers.
     With --train, a new description is written from a part of the requests and tested on the others; a better one is
-    committed on the branch skillopt-trigger/SKILL. The first run that costs money asks on a terminal; without a
+    the draft of the skill (`skillopt take`). The first run that costs money asks on a terminal; without a
     terminal a paid agent needs a cap or --yes.
     """
     folder = Path.cwd()
@@ -149,11 +150,9 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
-        lines.append(f"next: git merge {result.branch}    (review it first: git show {result.branch})")
-    elif result.draft:
-        draft = f"skillopt-trigger-draft/{result.skill}"
-        lines.append(f"no description was accepted; the new one is a draft on branch {draft}")
-        lines.append(f"next: write more requests and run this again, or git merge {draft}")
+        more = "" if result.outcome == Outcome.ACCEPT.value else "write more requests and run this again, or "
+        review = f"skillopt diff {result.skill} draft"
+        lines.append(f"next: {more}skillopt take {result.skill}    (review it first: {review})")
     else:
         lines.append("no description was accepted; nothing was committed")
     return "\n".join(lines)

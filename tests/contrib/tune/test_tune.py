@@ -63,7 +63,7 @@ def tasks_run(folder: Path) -> set[str]:
 def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, dict[str, Any]]) -> None:
     _, found = searched
     assert [one["number"] for one in found["trials"]] == [0, 1, 2]
-    assert found["trials"][0]["params"] == {"patch_tests": 3, "edit_budget": 30}
+    assert found["trials"][0]["params"] == {"patch_tests": 4, "edit_budget": 30}
     assert found["seeds"] == [0, 1]
     for one in found["trials"]:
         assert all(0 <= score <= 1 for score in one["scores"])

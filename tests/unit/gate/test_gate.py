@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import TaskCosts
+from skillopt.gate.comparison import Pairs, TaskCosts
 from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
@@ -152,23 +152,25 @@ def test_a_later_version_is_better_than_the_first_text_and_not_worse_than_the_ne
     assert bool(verdict.error_spent) is (outcome is Outcome.REJECT)
 
 
-def test_a_whole_text_that_fails_where_its_halves_did_well_is_worse_and_never_offered() -> None:
+def test_a_text_that_fails_all_that_the_start_passes_is_worse_and_never_offered() -> None:
     tasks = TASKS[:20]
-    first, second = skill("first half"), skill("second half")
-    mends = {first: tasks[10:], second: tasks[:10]}
 
     def run(request: RolloutRequest) -> Rollout:
-        passes = (
-            request.task in tasks[:3] if request.skill == OLD else request.task in mends.get(request.skill or OLD, ())
-        )
-        return scored(request, float(passes))
+        return scored(request, float(request.skill == OLD and request.task in tasks[:3]))
 
-    gate = Gate(tasks, settings(), ScriptedRunner(run, str))
-    crossed = {task.id: first if task in tasks[10:] else second for task in tasks[3:]}
-    verdict = gate.grade("end", OLD, NEW, 4, crossed)
+    verdict = Gate(tasks, settings(), ScriptedRunner(run, str)).grade("end", OLD, NEW, 4)
     assert (verdict.outcome, verdict.grading.grade) == (Outcome.REJECT, Grade.WORSE)
     assert not verdict.grading.offered
     assert verdict.grading.high < 0.15
+
+
+def test_what_all_tasks_taught_is_proven_here_at_most_and_rollouts_of_learning_give_a_probability_alone() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, float(request.skill == NEW)), str)
+    gate = keeper(runner)
+    before, after = (runner.rollouts([RolloutRequest(text, task) for task in TASKS]) for text in (OLD, NEW))
+    gate.take_up(OLD, NEW, Pairs(list(before), list(after)))
+    assert gate.grade("end", OLD, NEW).grading.grade is Grade.LIKELY
+    assert keeper(runner).grade("end", OLD, NEW, 4, "all tasks taught it").grading.grade is Grade.PROVEN_HERE
 
 
 @pytest.mark.parametrize("partial", [False, True])
