@@ -173,7 +173,7 @@ def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
 
 def _body(view: OfferView, longest: int, most: int, more: str) -> str:
     diff = [*unified_diff(view.before.splitlines(), view.after.splitlines(), n=_CONTEXT, lineterm="")][3:]
-    diff = ["…" if line.startswith("@@ ") else line for line in diff]
+    diff = ["…" if line.startswith("@@ ") else line for line in diff if line not in ("+", "-")]
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
     edits = [_box(edit, longest) for edit in view.in_force][:most]

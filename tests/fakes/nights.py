@@ -24,7 +24,7 @@ _ANNA = "--author=Anna <anna@teams.example>"
 _NEEDED = ("(?i)lower.case", "YYYY-MM-DD")
 """What the demo target must read in a skill to solve half of the tasks each."""
 
-_PASSED = re.compile(r"rows: (?P<before>\d+) of (?P<of>\d+) → (?P<after>\d+) of (?P=of) (?:val|held-out) tasks passed")
+_PASSED = re.compile(r"rows: (?P<before>\d+) → (?P<after>\d+) of (?P<of>\d+) (?:val|held-out) tasks passed")
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)
 _TRAINING = ("--max-rollouts", "--max-usd", "--record", "--set", "--quiet")
