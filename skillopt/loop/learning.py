@@ -168,11 +168,17 @@ class Learner:
         self.known |= yield from self.evidence.run(self.draft.skill, names)
 
     def _run_again(self) -> Course[None]:
-        """Run tasks once more that fail by what a line answers: most of these fail by noise."""
+        """Run failing tasks once more that a line answers, most of which fail by noise, or that only ran at first."""
+        failing, carried = self.failing, self.draft.build([*self.draft.lines, *self.waiting])
         answered = frozenset[str]().union(*(line.about for line in self.draft.lines))
-        names = [name for name, seen in self.failing.items() if seen.symptoms <= answered and name not in self._again]
+        names = [name for name, seen in failing.items() if seen.symptoms <= answered and name not in self._again]
         self._again.update(names)
-        yield from self._measure(names)
+        old = ("", self.draft.incumbent.digest)
+        stale = [name for name, seen in failing.items() if seen.text in old and name not in names]
+        if self.draft.lines:
+            names += self.evidence.shuffled(stale)[:_MANY_TASKS]
+        if self.run.runner.free:
+            self.known |= yield from self.evidence.run(carried, names[: self.run.runner.free])
 
     def _verify(self) -> Course[None]:
         """Run the draft on tasks that were never run since a line was taken up for them."""
