@@ -23,9 +23,13 @@ _NOT_NEEDED: Final = -2.5
 _KNOWN: Final = 4.0
 """Evidence of a patch test from which a line is needed without a run."""
 
-_MOST_RUNS: Final = 8
+_MOST_RUNS: Final = 6
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
+
+_MANY: Final = 24
+_OF_EACH: Final = 3
+"""Passing tasks of the lines that are to go from which on a few of each line are run without them."""
 
 _OTHERS: Final = 6
 """Tasks on which the text without all that is to go is run, beside those that the lines are about."""
@@ -168,6 +172,8 @@ def _check_together(
         return
     about = [name for name in passing if any(name in test.line.targets for test in going)]
     others = [name for name in evidence.shuffled(passing) if name not in about]
+    if len(about) > _MANY:
+        about = evidence.cover([test.line for test in going], about, _OF_EACH)
     short = evidence.draft.build(_without(base, [test.line for test in going]))
     ran = yield from evidence.run(short, [*about, *others[:_OTHERS]])
     lost = [name for name, seen in ran.items() if seen.symptoms]
