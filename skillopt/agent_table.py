@@ -13,7 +13,6 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SettingsError, describe_mistake
-from skillopt.safety.credentials import FORGE_TOKENS
 
 ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 """Variable with the names of agents that may run although nobody was asked, separated by commas."""
@@ -33,6 +32,13 @@ _LOADERS: Final = re.compile(
     r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|SKILLOPT_.*"
 )
 """Variables that make programs load or find other code."""
+
+FORGE_TOKENS: Final = (
+    *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
+    *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),
+    *("INPUT_GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
+)
+"""Environment variables with a token of a forge. No process that runs models, agents or verifiers is given one."""
 
 _FORGE: Final = re.compile(
     r"(GH|GITHUB|GITLAB|ACTIONS|GITEA|FORGEJO|BITBUCKET)_.*|NPM_TOKEN|NODE_AUTH_TOKEN|SSH_AUTH_SOCK"

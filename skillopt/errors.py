@@ -9,8 +9,7 @@ Whoever raises says what was expected, what was found and what to do next.
     │   ├── SkillError                a skill folder or its SKILL.md
     │   ├── EditError                 an edit that cannot be applied
     │   │   ├── EditConflictError     its anchor is missing or ambiguous, or two edits overlap
-    │   │   ├── ProtectedTextError    it touches frontmatter or a protected region
-    │   │   └── LintError             it adds a class of text that was not allowed
+    │   │   └── ProtectedTextError    it touches frontmatter or a protected region
     │   ├── RepositoryError           git is missing, or the folder is not a repository
     │   │   └── VersionConflictError  a branch moved since it was read
     │   ├── BusyError                 another writer holds the lock
@@ -119,10 +118,6 @@ class EditConflictError(EditError):
 
 class ProtectedTextError(EditError):
     """The edit touches the frontmatter or a protected region."""
-
-
-class LintError(EditError):
-    """The edit adds a class of text that the user has not allowed."""
 
 
 class RepositoryError(UsageError):

@@ -76,7 +76,6 @@ class PullRequest:
         title: Its title, without a `Draft: ` that a forge shows drafts by.
         body: Its text.
         draft: Whether it asks for nobody's review yet.
-        labels: Names of its labels.
         author: Login of who opened it, empty for unknown.
         base: Name of the branch that it is to be merged into, empty for unknown.
         closed_at: When it was closed or merged: ISO 8601, in UTC; empty where it is open, or the forge does not know.
@@ -89,7 +88,6 @@ class PullRequest:
     title: str
     body: str
     draft: bool = False
-    labels: tuple[str, ...] = ()
     author: str = ""
     base: str = ""
     closed_at: str = ""
@@ -237,10 +235,6 @@ class Forge(Protocol):
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
         """Return a pull request this title and text, and make it a draft or ready for review; None leaves that."""
-        ...
-
-    def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:
-        """Add labels and reviewers (`owner/team` for a team) to a pull request; none is removed."""
         ...
 
     def comment(self, number: int, topic: str, body: str) -> None:

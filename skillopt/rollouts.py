@@ -39,6 +39,8 @@ class Stream(Enum):
     """Patch tests and ablation of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
+    RECORD = 5
+    """Records of accepted texts, which decide nothing by themselves."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
     """Comparisons of a draft with the proven version that it builds on."""
@@ -102,9 +104,10 @@ class Usage:
     @property
     def price(self) -> str:
         """The price in words."""
-        if self.usd is not None:
-            return f"${self.usd:.4f}"
-        return f"at least ${self.at_least:.4f}" if self.at_least else "price unknown"
+        known = self.usd if self.usd is not None else self.at_least
+        if self.usd is None and not known:
+            return "price unknown"
+        return f"{'at least ' if self.usd is None else ''}${known:,.{2 if known >= 1 or not known else 4}f}"
 
     @property
     def tokens(self) -> int:

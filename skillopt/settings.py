@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, assert_never, get_origin
+from typing import Annotated, ClassVar, Final, Literal, assert_never, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -35,7 +35,7 @@ def _expect_address(text: str) -> str:
 
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {
-    *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest", "test"),
+    *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest"),
     *("agents", "protect", "executor"),  # parts of the identities of the target, of a run and of tasks
 }
 
@@ -120,56 +120,34 @@ class NightlySettings(BaseModel):
     remote: Annotated[
         str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
     ] = "origin"
-    labels: Annotated[tuple[str, ...], Field(description="Labels that new pull requests get.")] = ()
-    reviewers: Annotated[
-        tuple[str, ...],
-        Field(description="Who is asked to review new pull requests that are no drafts; `owner/team` for a team."),
-    ] = ()
     shrink: Annotated[
         bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs training`")
     ] = False
 
 
 class PresetConstants(BaseModel):
-    """What a preset decides and no user sets; the first six are read by the published loop only (`patch_tests = 0`)."""
+    """What a preset decides and no user sets, and constants that hold for both presets.
+
+    Those of the published loop (`patch_tests = 0`) are the defaults of microsoft/SkillOpt at bdfdc30.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    batch_size: int = 8
-    """Train tasks of a step; a larger value than the split means the whole split."""
+    epochs: ClassVar[int] = 4  # of the published loop: passes over the train split
+    batch_size: ClassVar[int] = 40  # of the published loop: train tasks of a step, or the whole split
+    min_edits: ClassVar[int] = 2  # of the published loop: most edits of a step, at the end
+    slow_tasks: ClassVar[int] = 20  # of the published loop: train tasks that the slow update compares
+    test_looks: ClassVar[int] = 1  # at the held-out test of a released version: a second one would need more confidence
+    coverage: ClassVar[float] = 0.4  # share of tasks that must have been measured of each side for a verdict
 
     minibatch_size: int = 0
     """Rollouts in one reflection, whose proposals the optimizer model merges; 0 for all that fit one prompt."""
 
-    min_edits: int = 30
-    """Most edits of a step, at the end."""
-
-    slow_tasks: int = 0
-    """Train tasks compared by the slow update at the end of an epoch."""
-
-    patience: int = 2
-    """Epochs without an accepted version after which training stops; 0 for never."""
-
-    baseline_repeats: int = 1
-    """Times the first skill is measured on `val`."""
-
-    epochs: int = 4
-    """Passes over the train split."""
-
     token_budget: int = 3000
     """Most changed tokens of a step; 0 for no limit."""
 
-    scan_leaks: bool = True
-    """Whether edits that repeat text of verifiers, answers or held-out tasks, or one training answer, are refused."""
-
     metric: Metric = Metric.MIXED
     """What the gate compares."""
-
-    test_looks: int = 1
-    """Most looks at the held-out test for one released version; each asks for more confidence than the one before."""
-
-    coverage: float = 0.4
-    """Share of tasks that must have been measured of each side for a verdict."""
 
 
 class Settings(PresetConstants):
@@ -203,8 +181,8 @@ class Settings(PresetConstants):
     reviewer: Annotated[
         str,
         Field(
-            description="A model, named like `model`, that reads each added line before a text becomes a version. A "
-            "text of which it flags a line, or that it does not read, waits as a draft until a person takes it."
+            description="A model, named like `model`, that reads each added and removed line before a text becomes a "
+            "version. A text of which it flags a line, or that it does not read, waits as a draft for a person."
         ),
     ] = ""
     base_url: Annotated[
@@ -309,15 +287,13 @@ class Settings(PresetConstants):
         tuple[Literal["claude-code", "codex"], ...],
         Field(description="Clients whose past sessions on this machine `skillopt harvest` may read."),
     ] = ()
-    test: Annotated[
-        str,
-        Field(
-            description="What runs the repository's tests, as in `node --test {tests}`, for `skillopt harvest "
-            "--commits`; empty for pytest of a virtual environment in `.venv`, `venv` or `env`, or the active one."
-        ),
-    ] = ""
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
+
+    @property
+    def scan_leaks(self) -> bool:
+        """Whether edits that repeat text of verifiers or of held-out tasks are refused: not by the published loop."""
+        return self.preset is not Preset.PAPER
 
     @property
     def capped(self) -> bool:
@@ -347,22 +323,14 @@ class Settings(PresetConstants):
 
 PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
     Preset.DEFAULT: {},
-    # The published loop and defaults (microsoft/SkillOpt at bdfdc30), with the slow update gated as
-    # in the paper's own checkpoints. A batch of 40 becomes the whole split when that is smaller.
+    # The published loop and defaults, with the slow update gated as in the paper's own checkpoints.
     Preset.PAPER: {
-        "epochs": 4,
-        "batch_size": 40,
         "minibatch_size": 8,
         "edit_budget": 4,
-        "min_edits": 2,
         "token_budget": 0,
-        "scan_leaks": False,
         "patch_tests": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
-        "baseline_repeats": 1,
-        "slow_tasks": 20,
-        "patience": 0,
     },
 }
 
@@ -394,8 +362,8 @@ def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, objec
 def read_setting(name: str, text: str) -> object:
     """Read the value of a setting where it is one text: values of a list stand apart by commas.
 
-    >>> read_setting("labels", "skills,bot"), read_setting("seed", "3")
-    (('skills', 'bot'), '3')
+    >>> read_setting("allow", "url,program"), read_setting("seed", "3")
+    (('url', 'program'), '3')
     """
     table = NightlySettings if TABLES.get(name) else Settings
     field = table.model_fields.get(name)

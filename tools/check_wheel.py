@@ -16,7 +16,7 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parent.parent
 _IMPORT_ALL = """
 import importlib, pathlib, pkgutil, skillopt, skillopt.prompts, skillopt_mcp, skillopt_mcp.prompts
-from skillopt.reports.run_page import render_page
+from skillopt.reports.run_report import render_page
 from skillopt.reports.view import RunView
 from skillopt_mcp.server import make_server
 packages = (skillopt, skillopt_mcp)
@@ -32,7 +32,7 @@ for name in found:
 assert pathlib.Path(skillopt.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
 assert pathlib.Path(skillopt_mcp.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
 assert skillopt.prompts.prompt_names(), "the prompts are not packed"
-assert render_page(RunView("r", "s")), "the templates of reports are not packed"
+assert render_page(RunView("r", "s")), "the stylesheet of reports is not packed"
 assert all(skillopt_mcp.prompts.get_prompt(offer.name, {}) for offer in skillopt_mcp.prompts.PROMPTS)
 assert make_server(pathlib.Path(".")).instructions, "the instructions are not packed"
 print(len(found), "modules imported from", *skillopt.__path__)

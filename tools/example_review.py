@@ -11,7 +11,8 @@ from pathlib import Path
 from benchmarks.review_demo import Step, make_remote, run, tell
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.run_page import read_rollouts, render_page
+from skillopt.reports.rollouts import read_rollouts
+from skillopt.reports.run_report import render_page
 from skillopt.storage.ledger import Ledger
 
 _NIGHT = """\
@@ -54,8 +55,7 @@ def _report(clone: Path) -> str:
     with closing(Ledger.open(clone, read_only=True)) as ledger:
         view = load_view(Project.find(clone), ledger, find_run(ledger, "tidy-tables"))
         versions = tuple(replace(version, commit="") for version in view.versions)
-        gates = tuple(replace(gate, at="") for gate in view.gates)
-        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
+        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions)
         page = render_page(fixed, read_rollouts(ledger, fixed, most=16))
     return page.replace(view.run, "0123456789ab") + "\n"
 

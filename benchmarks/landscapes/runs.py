@@ -45,14 +45,16 @@ class Job:
 
     @property
     def settings(self) -> Settings:
-        """Train as shipped, or to the cap: no end by epochs, and none by patience."""
+        """Train as shipped, or to the cap: no end by epochs."""
         forced: dict[str, object] = {"max_rollouts": self.rollouts, "seed": self.draws, "preset": self.preset}
         if not self.shipped:
-            forced |= {"epochs": 1000, "patience": 0}
+            forced |= {"epochs": 1000}
         chosen: dict[str, object] = {**forced, **dict(self.changes)}
         settings = make_settings(("landscapes", {name: value for name, value in chosen.items() if name in TABLES}))
         constants = {name: value for name, value in chosen.items() if name not in TABLES}
-        return Settings.model_validate({**settings.model_dump(), **constants})
+        own = {name: value for name, value in constants.items() if name in Settings.model_fields}
+        settings = Settings.model_validate({**settings.model_dump(), **own})
+        return settings.model_copy(update={name: value for name, value in constants.items() if name not in own})
 
     @property
     def suite(self) -> Suite:

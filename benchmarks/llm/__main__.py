@@ -15,7 +15,7 @@ from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
 from skillopt import Event, SkilloptError
 from skillopt.execution.results import EvaluateResult
-from skillopt.loop.events import event_line
+from skillopt.reports.lines import event_line
 from tools.fetch_llm import MissingLlmError, find_llm
 
 _SHOWN = 3

@@ -20,7 +20,8 @@ from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.sources import Source, cache_folder, digests_of, find
 from skillopt import __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.loop.events import Event, event_line
+from skillopt.loop.events import Event
+from skillopt.reports.lines import event_line
 from skillopt.safety.escaping import escape_terminal
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Split

@@ -6,7 +6,7 @@ from typing import Final
 from benchmarks.demo.harness import DemoHarness
 from benchmarks.demo.model import DemoModel
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Trajectory, Usage
+from skillopt.rollouts import Reply, Trajectory
 from skillopt.storage.ledger import reply_key, rollout_key
 from skillopt.targets.drivers import HARNESSES, MODELS, Driver
 
@@ -26,36 +26,20 @@ def _pay(key: str) -> None:
     os.close(file)
 
 
-class PaidHarness:
+class PaidHarness(DemoHarness):
     """The demo harness, counted."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._inner = DemoHarness(seed=seed)
-        self.identity = self._inner.identity
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound a rollout."""
-        return self._inner.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task."""
         digest = request.skill.digest if request.skill else ""
         _pay(rollout_key(digest, request.task.digest, self.identity, request.repeat))
-        return self._inner.run(request, workspace)
+        return super().run(request, workspace)
 
 
-class PaidModel:
+class PaidModel(DemoModel):
     """The demo model, counted."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._inner = DemoModel(seed=seed)
-        self.identity = self._inner.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound a call."""
-        return self._inner.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer."""
         _pay(reply_key(self.identity, prompt))
-        return self._inner.reply(prompt, system=system, schema=schema)
+        return super().reply(prompt, system=system, schema=schema)

@@ -26,19 +26,12 @@ def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     rows = {one.name: one.rows for one in tried}
     words = {name: (load_class(name).__doc__ or "").partition("\n")[0] for name in CLASSES}
     told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {words[name]} |" for name in CLASSES]
+    here = f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     return "\n\n".join(
         (
-            f"{_machine()}, {seconds / 60:.0f} minutes.",
+            f"{here}, {os.cpu_count()} cores, {seconds / 60:.0f} minutes.",
             trust_table([row for name in CLASSES for row in rows[name]]),
             "What is done, by the name that `TRUST_ARGS` takes:",
             "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
         )
-    )
-
-
-def _machine() -> str:
-    """Return what this ran on."""
-    return (
-        f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} cores"
     )

@@ -153,10 +153,7 @@ def _report(found: JobReport) -> str:
     one = found.job
     ended = f", ended {one.ended_at}" if one.ended_at else ""
     parts = [f"# Job {one.id}: {one.state.value}", f"{one.command[0]} {one.skill}, started {one.created_at}{ended}."]
-    spent = [
-        f"- {role}: {use.calls} calls, {use.tokens} tokens, {'price unknown' if use.usd is None else f'${use.usd:.4f}'}"
-        for role, use in found.spent.items()
-    ]
+    spent = [f"- {role}: {use.calls} calls, {use.tokens} tokens, {use.price}" for role, use in found.spent.items()]
     parts += filter(None, [progress_line(one)])
     if found.run is not None and found.run.headline is not None:
         parts.append(f"Newest version against the text before: {found.run.headline.words}.")

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
-from skillopt.gate.headline import read_headline
+from skillopt.figures import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.forecast import estimate
 from skillopt.runs.history import ListedVersions, acts_of, list_versions, shown_of

@@ -42,7 +42,7 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "take": ("rollback:take", "Make the draft a version after you approve it."),
         "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
         "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
-        "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
+        "decline": ("decline:decline", "Refuse versions, the draft, or edits."),
     },
     "Reports": {
         "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),

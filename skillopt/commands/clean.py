@@ -24,8 +24,6 @@ from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import is_unreported
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.versions.branches import (
-    DESCRIPTION_BRANCHES,
-    DESCRIPTION_DRAFTS,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -59,7 +57,7 @@ def clean(
         bool,
         typer.Option(
             "--branches",
-            help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
+            help="Remove branches skillopt/* and skillopt-draft/*, accepted versions too.",
         ),
     ] = False,
     records: Annotated[bool, typer.Option("--records", help="Remove old cached results that no run needs.")] = False,
@@ -192,10 +190,6 @@ def _branches(root: Path) -> Iterator[_Removable]:
         if name.startswith(VERSION_BRANCHES):
             versions = repository.versions(name.removeprefix(VERSION_BRANCHES), tip)
             note = f"{count_noun(len(versions), 'accepted version')}, {merged}"
-        if name.startswith(DESCRIPTION_BRANCHES):
-            note = f"accepted descriptions, {merged}"
-        if name.startswith(DESCRIPTION_DRAFTS):
-            note = "a draft of a description"
         yield _Removable(_BRANCHES, shown, None, note, kept=kept, tip=tip)
 
 
@@ -203,7 +197,7 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
     """Return why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
     if place := repository.checked_out_in(name):
         return f"it is checked out in {place}"
-    kinds = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_DRAFTS, DESCRIPTION_BRANCHES)
+    kinds = (VERSION_BRANCHES, DRAFT_BRANCHES)
     skill = name.removeprefix(next(kind for kind in kinds if name.startswith(kind)))
     ignored = [f"--exclude={kind.removeprefix('refs/heads/')}*" for kind in kinds]
     theirs = people_commits(repository, skill, tip, "--not", *ignored, "--branches", *filter(None, [repository.head()]))

@@ -1,6 +1,5 @@
-"""The command `decline`, by which a person says no: to versions, the draft, single edits or descriptions."""
+"""The command `decline`, by which a person says no: to versions, the draft or single edits."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -8,14 +7,11 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import SHORT, as_json_text, show
 from skillopt.errors import UsageError
-from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.project import Selection
 from skillopt.runs.decline import Declined, drop_offered, undecline
 from skillopt.runs.decline import decline as decline_versions
 from skillopt.runs.history import Restored
 from skillopt.safety.escaping import escape_terminal
-from skillopt.storage.locks import writer_lock
-from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 
 _LONGEST_NUMBER = 3
@@ -27,18 +23,18 @@ def decline(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT…]",
-            help="A version, which is declined with all later ones; draft; description; or numbers of edits as "
+            help="A version, which is declined with all later ones; draft; or numbers of edits as "
             "`skillopt log` lists them. All that the default branch lacks, else the draft, when left out.",
         ),
     ] = None,
     *,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo declining a version or the description.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo declining a version.")] = False,
     reason: Annotated[
         str, typer.Option("--reason", help="Why; shown to the optimizer model, at most 300 characters.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse versions, the draft, single edits, or descriptions that `skillopt trigger --train` wrote.
+    """Refuse versions, the draft, or single edits.
 
     They stay in the history, marked as declined. Training starts from the text before them, or without the edits,
     and does not propose them again. Nothing is measured.
@@ -50,9 +46,7 @@ def decline(
     if len(words) > 1:
         raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
     selection, said, version = Selection(skill), _word(skill, reason), "".join(words)
-    if version == DESCRIPTION:
-        _decline_description(selection, said, undo=undo, as_json=as_json)
-    elif undo:
+    if undo:
         show(undecline(selection, version, said), restored_text, as_json=as_json)
     else:
         show(decline_versions(selection, version, said), _declined_text, as_json=as_json)
@@ -69,26 +63,6 @@ def _drop(selection: Selection, edits: list[str], word: PersonsWord | None, *, a
     lines.append(f"{done.branch} is now {done.commit[:SHORT]}, without it")
     gate = f"skillopt gate {done.before[:SHORT]} {done.commit[:SHORT]} --direct"
     typer.echo("\n".join([*lines, f"to measure it against the text with it: {gate}"]))
-
-
-def _decline_description(selection: Selection, said: PersonsWord | None, *, undo: bool, as_json: bool) -> None:
-    """Refuse the trained descriptions that the default branch lacks, or bring back those that were refused last."""
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    word, now = said or PersonsWord.said(repository.user_name), datetime.now(UTC).isoformat(timespec="seconds")
-    with writer_lock(project.root, target.name):
-        branch = expect_descriptions().line(repository, target.name, repository.relative(target.folder))
-        commit, shas = (branch.undecline if undo else branch.decline)(word, now)
-    if undo:
-        show(Restored(target.name, branch.name, shas[0], commit), restored_text, as_json=as_json)
-    elif as_json:
-        found = {"skill": target.name, "branch": branch.name, "commit": commit, "declined": shas}
-        typer.echo(as_json_text(found | {"by": word.by, "reason": word.reason}))
-    else:
-        names = ", ".join(sha[:SHORT] for sha in shas)
-        typer.echo(f"declined the description {names} by {escape_terminal(word.by)}: training will not try it again")
-        typer.echo(f"{branch.name} is now {commit[:SHORT]}, with the description that training starts from")
-        typer.echo(f"to take it back: skillopt decline --undo {target.name} description")
 
 
 def _word(skill: str, reason: str) -> PersonsWord | None:

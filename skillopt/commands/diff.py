@@ -11,7 +11,7 @@ import typer
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text
 from skillopt.project import Selection
-from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.markdown import tell_difference
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.history import compare_versions, difference_of_files, pair_documents
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
@@ -46,7 +46,7 @@ def diff(
         text = "\n".join(row for file in files for row in _file_lines(*file, versions))
     else:
         found["text"], text = sides.text, escape_terminal_lines(sides.text)
-    text = f"{print_terminal(difference_blocks(difference))}\n\n{text}" if text else ""
+    text = f"{print_terminal(tell_difference(difference))}\n\n{text}" if text else ""
     same = f"{sides.skill}: {versions[0]} and {versions[1]} are the same"
     typer.echo(as_json_text(found) if as_json else text or same)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -20,35 +21,39 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import interruptible, show
+from skillopt.commands.output import SHORT, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import ChangedTask, EvaluateResult, OutcomeChange, Scoring, changed_tasks
+from skillopt.figures import headline_of_verdict, passed_words, tally_passed, tally_words
 from skillopt.gate.decide import Verdict
-from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
-from skillopt.reports.blocks import Table, cited
+from skillopt.reports.markdown import cited, paragraphs, print_markdown, write_table
 from skillopt.reports.terminal import print_terminal
+from skillopt.review.followed import followed_criteria
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
+from skillopt.skills.placebo import placebo_of
 from skillopt.storage.ledger import Ledger
 from skillopt.targets.chat import unopened_files
 from skillopt.tasks import Split
 
 _LONGEST_FEEDBACK: Final = 120
+_MOST_CRITERIA: Final = 12
 
 _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher", "same": "unchanged"}
 """Words for tasks that neither broke nor were fixed."""
 
 
 _NO_SKILL = "none"
+_PLACEBO = "placebo"
 _WORKTREE = "worktree"
 _INCUMBENT = "incumbent"
 """What training would go on from."""
@@ -63,13 +68,17 @@ def evaluate(
         typer.Option(
             "--of",
             metavar="SUBJECT",
-            help="worktree, incumbent, draft, none (no skill) or a version; repeat to compare.",
+            help="worktree, incumbent, draft, none (no skill), placebo (as long, says nothing) or a version; "
+            "repeat to compare.",
         ),
     ] = None,
     split: SplitOption = "val",
     repeats: RepeatsOption = 1,
     every: Annotated[
         bool, typer.Option("--all", help="With --of none: find which skills help, hurt or lie idle, each on its tasks.")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a dated record as Markdown, to be committed beside the skill.")
     ] = False,
     options: RunOptions,
     yes: YesOption = False,
@@ -94,7 +103,7 @@ def evaluate(
             show(rows, lambda found: "\n".join(map(str, found)), as_json=as_json)
             return
         found = _evaluate(options.select(skill), of or [_WORKTREE], Split(split), repeats, observer)
-    show(found, partial(_text, verbose=verbose), as_json=as_json)
+    show(found, _markdown if markdown else partial(_text, verbose=verbose), as_json=as_json)
 
 
 def _evaluate(
@@ -125,6 +134,9 @@ def _evaluate(
         "split": split.value,
         "repeats": repeats,
         **({"subjects": compared[0]} if len(compared) == 1 else several),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "suite": suite.digest,
+        "identities": [one.target_identity for one in drivers],
         "paid_rollouts": sum(one.paid_rollouts for one in scorings),
         "metric": settings.metric.value,
         "judge": judge_agreement(rollout for own in measured for one in own for rollout in one.rollouts),
@@ -144,12 +156,15 @@ def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict | Non
         "against_first": verdict,
         "headline": headline_of_verdict(verdict) if verdict else None,
         "changed": changed_tasks(verdict, first.rollouts, own.rollouts) if verdict else (),
+        "followed": followed_criteria(first.rollouts, own.rollouts),
     }
 
 
 def _skill(project: Project, target: Target, subject: str) -> Skill | None:
     if subject == _NO_SKILL:
         return None
+    if subject == _PLACEBO:
+        return placebo_of(target.skill())
     if subject == _WORKTREE:
         return target.skill()
     if subject == _INCUMBENT:
@@ -161,31 +176,53 @@ def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
     runs = f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'new rollout')}"
     lines = [f"{result['skill']} on {result['split']}, {runs}"]
     targets = result.get("targets", [])
-    lines += [print_terminal([_matrix(targets)])] if targets else []
+    lines += [print_terminal(_matrix(targets))] if targets else []
     for one in targets or [result]:
         lines += [f"with {escape_terminal(one['target'])}"] if targets else []
         subjects = one["subjects"]
         for subject in subjects:
-            lines += _subject(subject, subjects[0]["name"], metric_label(result["metric"]), verbose=verbose)
+            lines += _subject(subject, subjects[0]["name"], verbose=verbose)
+        lines += _worth(subjects)
     lines += [result["judge"].words] if result["judge"] else []
     return "\n".join(lines)
 
 
-def _matrix(targets: Sequence[Mapping[str, Any]]) -> Table:
+def _worth(subjects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what the content of a skill is worth, and what its mere presence, where all three were measured."""
+    passed = {one["name"]: one["tally"].passed * one["tally"].measured for one in subjects}
+    skills = [one for one in subjects if one["name"] not in (_NO_SKILL, _PLACEBO)]
+    if skills and {_NO_SKILL, _PLACEBO} <= passed.keys():
+        content = passed[skills[-1]["name"]] - passed[_PLACEBO]
+        presence = passed[_PLACEBO] - passed[_NO_SKILL]
+        tasks = skills[-1]["tally"].measured
+        yield f"the skill's content is worth {passed_words(content, tasks)} tasks, its presence {presence:.3g}"
+
+
+def _markdown(result: Mapping[str, Any]) -> str:
+    """Write a dated record, to be committed beside the skill and compared with the next one."""
+    named = zip(result["identities"], result.get("targets", [result]), strict=True)
+    targets = [{"target": name, "subjects": one["subjects"]} for name, one in named]
+    digests = (f"{cited(one['name'])} {one['digest'][:SHORT]}" for one in targets[0]["subjects"] if one["digest"])
+    told = f"Suite {result['suite'][:SHORT]}, {result['repeats']} runs a task, texts {', '.join(digests)}."
+    worth = [f"{line[0].upper()}{line[1:]}." for one in targets for line in _worth(one["subjects"])]
+    title = f"## {result['skill']} on {result['split']}, {result['at'][:10]}"
+    return print_markdown(paragraphs(title, told, _matrix(targets), *worth))
+
+
+def _matrix(targets: Sequence[Mapping[str, Any]]) -> str:
     """Write tasks passed, with the 95% interval of their share, by subject and target."""
     rows = []
     for subjects in zip(*(one["subjects"] for one in targets), strict=True):
         tallies = [one["tally"] for one in subjects]
         limits = [share_interval(one.passed, max(1, one.measured)) for one in tallies]
         cells = (
-            f"{passed_words(one.passed * one.measured, one.measured)} ({low:.0%} to {high:.0%})"
-            for one, (low, high) in zip(tallies, limits, strict=True)
+            f"{tally_passed(one)} ({low:.0%} to {high:.0%})" for one, (low, high) in zip(tallies, limits, strict=True)
         )
         rows.append((cited(subjects[0]["name"]), *cells))
-    return Table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
+    return write_table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
 
 
-def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bool) -> Iterator[str]:
+def _subject(subject: Mapping[str, Any], first: str, *, verbose: bool) -> Iterator[str]:
     """Write a subject: tasks passed first, then the tasks that changed, then what the comparison says."""
     tally, verdict = subject["tally"], subject["against_first"]
     missing = f", {tally.missing} not measured" if tally.missing else ""
@@ -195,10 +232,7 @@ def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bo
     if subject["headline"] is not None:
         yield f"  {first} → {subject['name']}: {subject['headline'].words}"
     yield from _changed(subject["changed"], verbose=verbose)
-    yield (
-        f"  gain in {metric} {verdict.gain:+.3f}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse, "
-        f"confidence {verdict.confidence:.2f}"
-    )
+    yield from (f"  {escape_terminal(str(one))}" for one in subject["followed"][:_MOST_CRITERIA])
 
 
 def _changed(tasks: Sequence[ChangedTask], *, verbose: bool) -> Iterator[str]:

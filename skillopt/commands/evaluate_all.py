@@ -12,9 +12,9 @@ from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import Pairs, compare, first_failure
 from skillopt.gate.decide import MARGINS, Question, Terms, Verdict, decide, rule_out_loss
-from skillopt.gate.headline import headline_of_verdict
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream

@@ -21,8 +21,10 @@ from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
+from skillopt.reports.markdown import cited
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
+from skillopt.review.followed import followed_criteria
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import (
     ChangeFinding,
@@ -38,6 +40,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.history import difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.records import bring_records
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
@@ -55,6 +58,7 @@ _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _MOST_FILES = 5
+_LONGEST_CRITERION = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,9 @@ def gate(
     """Gate a change of skills, whoever made it.
 
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
-    tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
+    tell, or untestable. Where the old text has a record, which `nightly --record` makes, the new text alone runs at
+    first, and both texts only where it looks worse. Ends with 1 when one is refused, with 3 when one could not be
+    measured, else with 0.
 
     With --install and a folder or file, no change is gated: what a skill lets or tells an agent do is listed, with what
     hides in it. That needs no suite, model or network, and ends with 1 when it is refused, else with 0.
@@ -208,6 +214,7 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
     """Check and measure every skill that differs between two revisions."""
     project = Project.find(Path.cwd())
     repository = project.repository()
+    bring_records(repository, project.settings(options.flags).nightly.remote, observer)
     first = find_commit(repository, base)
     commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
     before = first if options.direct else merge_base(repository, first, commit)
@@ -407,7 +414,7 @@ class _Gate:
 
     def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> tuple[str, str]:
         """Write the page of a measurement, named by its run, and describe the worst tasks; return both."""
-        if measured.judged is None:
+        if measured.judged is None or measured.judged.verdict is None:
             return "", ""
         folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT] or "the work tree")
         changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)
@@ -428,7 +435,9 @@ class _Gate:
                 (folder / page).write_text(before_after_page(shown), encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
-        return page, describe_worst(changed)
+        followed = [str(one) for one in followed_criteria(measured.pairs.before, measured.pairs.after)]
+        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_FILES])
+        return page, describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
 
 
 def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:

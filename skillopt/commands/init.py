@@ -4,11 +4,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from skillopt.agent_table import find_agent_table
+from skillopt.commands.ci import Start, find_action, write_ci
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
 from skillopt.contrib import find_driver
@@ -46,6 +47,16 @@ def init(
         list[str] | None,
         typer.Option("--scaffold", metavar="SKILL", help="Write a suite to start from for a skill without tasks."),
     ] = None,
+    ci: Annotated[
+        Literal["github"] | None,
+        typer.Option("--ci", help="Write one workflow, and nothing else: gate, record on push, night."),
+    ] = None,
+    start: Annotated[
+        Start, typer.Option("--start", help="With --ci: gate a pull request that changes skills, by label, or always.")
+    ] = "path",
+    action: Annotated[
+        str, typer.Option("--action", metavar="OWNER/REPO@HASH", help="With --ci: the action to call.")
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first choice; ask nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,6 +65,10 @@ def init(
     Looks for Claude Code, Codex, API keys and local model servers, and sets harness and model; asks on a terminal. An
     existing file keeps its lines and gets those that are missing.
     """
+    if ci is not None:
+        with interruptible():
+            show(write_ci(Project.find(Path.cwd()), start, find_action(action)), str, as_json=as_json)
+        return
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
     with interruptible():

@@ -37,7 +37,7 @@ def jobs(
 
 def _job_text(result: JobReport) -> str:
     lines = [job_line(result.job), *filter(None, [progress_line(result.job)]), *result.events]
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]
     return "\n".join([*lines, f"next: {result.next_step}"])

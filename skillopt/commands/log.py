@@ -1,6 +1,6 @@
 """The command `log`: the versions of a skill, newest first, and its draft, as git has them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -10,9 +10,8 @@ from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text, fold_lines
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
+from skillopt.figures import read_headline
 from skillopt.gate.error_budget import ErrorBudget
-from skillopt.gate.headline import read_headline
-from skillopt.nightly.descriptions import find_descriptions
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget
@@ -40,27 +39,21 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What is told beside the versions: the configured target, the error left, edits to drop, and descriptions."""
+    """What is told beside the versions: the configured target, the error left, and edits to drop."""
 
     harness: str
     error: ErrorBudget | None
     edits: tuple[NumberedEdit, ...]
-    descriptions: tuple[Version, ...]
-    declined: Mapping[str, PersonsWord]
 
     @classmethod
     def of(cls, selection: Selection, listed: ListedVersions) -> "_Surroundings":
         """Look around a skill's versions."""
         project = selection.project()
         target, repository = project.target(selection), project.repository()
-        known = find_descriptions()
-        described = known and known.line(repository, target.name, repository.relative(target.folder))
         return cls(
             _configured(target, project),
             _error(target, project, listed.versions),
             _edits(repository, target, listed.draft),
-            described.trained if described else (),
-            described.declined if described else {},
         )
 
 
@@ -118,9 +111,6 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     for one in found.edits:
         shown = truncate(escape_terminal(one.edit.summary), _WIDEST)
         yield f"  {one.number:>3}  {'dropped: ' if one.dropped else 'replaced: ' if one.replaced else ''}{shown}"
-    if found.descriptions:
-        yield f"branch skillopt-trigger/{skill}"
-    yield from (_description(version, found.declined.get(version.sha)) for version in found.descriptions)
 
 
 def _trained_on(version: Version) -> str:
@@ -145,16 +135,6 @@ def _draft(skill: str, draft: ListedDraft) -> Iterator[str]:
     take = f"to make it a version: skillopt take {skill}"
     ways = f"what it changes: skillopt diff {skill} draft; {take if draft.offered else 'kept, not offered'}"
     yield f"  {escape_terminal(draft.obstacle) or ways}"
-
-
-def _description(version: Version, declined: PersonsWord | None) -> str:
-    """Write a trained description with recall and false triggers on held-out requests."""
-    recall, false = (
-        " → ".join(escape_terminal(version.trailer(f"{name}-{when}")) for when in ("Before", "After"))
-        for name in ("Recall", "False-Triggers")
-    )
-    said = (escape_terminal(version.subject), f"recall {recall}, false triggers {false}", _declined(declined))
-    return "  ".join(filter(None, (version.sha[:SHORT], version.at, *said)))
 
 
 def _declined(word: PersonsWord | None) -> str:

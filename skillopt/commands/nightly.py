@@ -29,10 +29,10 @@ from skillopt.nightly.check import Checked, check_night
 from skillopt.nightly.handover import OFFERS
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
+from skillopt.nightly.offers import RecordMaking
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.blocks import Commands, Heading, Paragraph, ReportBlock, Table, cited
-from skillopt.reports.markdown import print_markdown, web_link
+from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, web_link, write_table
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
@@ -69,6 +69,9 @@ def nightly(
         int,
         typer.Option("--pull-request", min=0, help="check: only the skill that this pull request is about; 0 for all."),
     ] = 0,
+    record: Annotated[
+        RecordMaking, typer.Option("--record", help="Make records of accepted texts, from which `gate` starts.")
+    ] = "no",
     max_rollouts: _RolloutsOption = None,
     max_usd: _UsdOption = None,
     summary: SummaryOption = None,
@@ -98,11 +101,11 @@ def nightly(
             case "train":
                 paths = _given(state, "--state", step), _given(out, "--output", step)
                 with ProgressObserver(quiet=quiet) as observer:
-                    found = train_night(*paths, budget, flags=flags, observer=observer)
+                    found = train_night(*paths, budget, flags=flags, observer=observer, record=record)
             case "offer":
                 found = offer_night(_given(folder, "FOLDER", step), flags=flags)
             case _:
-                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd}
+                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--record": record}
                 options = [f"{name}={value}" for name, value in values.items() if value is not None]
                 options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
                 found = _take_steps(options, flags)
@@ -159,23 +162,22 @@ def _text(night: Nightly) -> str:
         lines.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {outcome}")
     counts = Counter(row.training for row in night.skills)
     kinds = ", ".join(f"{counts[kind]} {kind.value}" for kind in Training if counts[kind])
-    offered = {kind: _offered(night, kind) for kind in ("", "draft ", "description ")}
-    head = f"{offered['']} improved" if offered[""] else "nothing improved"
-    offered["draft "] = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
-    waiting = [count_noun(offered[kind], kind.strip()) for kind in ("draft ", "description ") if offered[kind]]
-    head += "".join(f", {one} to look at" for one in waiting)
+    improved = _improved(night)
+    drafts = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
+    head = f"{improved} improved" if improved else "nothing improved"
+    head += f", {count_noun(drafts, 'draft')} to look at" if drafts else ""
     skills_words = count_noun(len(night.skills), "skill")
     why = next((f", not due: {row.reason}" for row in night.skills if row.training is Training.NOT_DUE), "")
     total = f"{head}: {skills_words} ({kinds}){why}, {night.rollouts} rollouts begun, {night.price}"
     return "\n".join([*lines, total])
 
 
-def _offered(night: Nightly, kind: str) -> int:
-    return sum(row.offers[kind].action in {"opened", "updated"} for row in night.skills)
+def _improved(night: Nightly) -> int:
+    return sum(row.offer.action in {"opened", "updated"} for row in night.skills)
 
 
 def _outcome(row: SkillNight) -> str:
-    names = {"": "pull request", "draft ": "draft pull request", "description ": "pull request of the description"}
+    names = {"": "pull request", "draft ": "draft pull request"}
     did = ((names[kind], one) for kind, one in row.offers.items() if one.action)
     done = "; ".join(f"{name} {one.action}: {one.url}{_shown(one.title)}" for name, one in did)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
@@ -190,19 +192,20 @@ def _shown(title: str) -> str:
 
 def render_night(night: Nightly) -> str:
     """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong."""
-    offered = _offered(night, "")
+    offered = _improved(night)
     failed = sum(row.training is Training.FAILED for row in night.skills)
     head = f"{offered} improved" if offered else "nothing improved"
     columns = ("", "skill", "training", "new versions", "rollouts", "pull request")
     more = len(night.skills) - _MOST_SHOWN
-    blocks: list[ReportBlock] = [
-        Heading(f"Skill training: {head}{f', {failed} failed' if failed else ''}"),
-        Paragraph(f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}."),
-        *([Table(columns, list(map(_row, night.skills[:_MOST_SHOWN])))] if night.skills else []),
-        *(block for row in night.skills[:_MOST_DETAILED] for block in _details(row)),
-        *([Paragraph(f"{more} more skills are not shown.")] if more > 0 else []),
-    ]
-    return print_markdown(blocks)
+    return print_markdown(
+        paragraphs(
+            f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
+            f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
+            write_table(columns, map(_row, night.skills[:_MOST_SHOWN])),
+            *(part for row in night.skills[:_MOST_DETAILED] for part in _details(row)),
+            f"{more} more skills are not shown." if more > 0 else "",
+        )
+    )
 
 
 def _row(row: SkillNight) -> tuple[str, ...]:
@@ -216,16 +219,16 @@ def _row(row: SkillNight) -> tuple[str, ...]:
     return sign, cited(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers)
 
 
-def _details(row: SkillNight) -> Iterator[ReportBlock]:
+def _details(row: SkillNight) -> Iterator[str]:
     skill = cited(row.skill, 80)
     silent = (Training.NO_SUITE, Training.NOT_DUE)
     why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
-        yield Paragraph(f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}")
-    told = [text for text in (row.shrunk, row.described, *row.answers, *row.notes) if text]
-    yield from (Paragraph(f"{skill}: {_prose(text)}") for text in told)
-    commands = [command for text in (*why, *told) for command in _GIT.findall(text)]
-    yield from [Commands(commands)] if commands else []
+        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}"
+    told = [text for text in (row.shrunk, row.recorded, row.described, *row.answers, *row.notes) if text]
+    yield from (f"{skill}: {_prose(text)}" for text in told)
+    found = [command for text in (*why, *told) for command in _GIT.findall(text)]
+    yield from [commands(found)] if found else []
 
 
 def _prose(text: str) -> str:

@@ -70,10 +70,9 @@ def optimize(
 def _text(result: Optimized, news: Sequence[str]) -> str:
     ended = f"{'continued and ' if result.resumed else ''}{'stopped' if result.capped else 'finished'}"
     head = f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
-    passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
+    passed = f"{result.draft_headline.words}; " if result.draft_headline else ""
     draft = draft_lines(result.draft, passed) if result.draft else ()
-    calls = result.calls, result.paid_calls
-    used = used_lines(result.spent, (result.rollouts, result.paid_rollouts), calls)
+    used = used_lines(result.spent, (result.rollouts, result.paid_rollouts))
     warned = [f"warning: {result.memory_warning}"] if result.memory_warning else []
     return "\n".join([head, *_gained(result), *draft, *warned, *news, *used, *_next(result)])
 
@@ -89,8 +88,7 @@ def _gained(result: Optimized) -> Iterator[str]:
         yield f"gained: {result.headline.words}"
     test = result.test
     if test is not None:
-        verdict, found = test.verdict, _TESTED[test.verdict.outcome.value]
-        yield f"held-out test: {found}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
+        yield f"held-out test: {_TESTED[test.verdict.outcome.value]}"
     elif result.withheld:
         yield f"no held-out test: {result.withheld}"
     made = count_noun(len(result.versions), "version")

@@ -80,7 +80,7 @@ def news_of_run(selection: "Selection", made: Sequence[str]) -> tuple[dict[str, 
     """
     if not made:
         return {"difference": None, "acts": ()}, []
-    from skillopt.reports.blocks import act_blocks, difference_blocks
+    from skillopt.reports.markdown import paragraphs, tell_acts, tell_difference
     from skillopt.reports.terminal import print_terminal
     from skillopt.runs.history import acts_of, compare_versions, difference_of_files
 
@@ -88,26 +88,25 @@ def news_of_run(selection: "Selection", made: Sequence[str]) -> tuple[dict[str, 
     repository = project.repository()
     sides = compare_versions(selection, repository.commit(made[0]).parent, made[-1])
     difference, acts = difference_of_files(sides.old, sides.new), acts_of(project, repository.commit(made[-1]))
-    shown = [*difference_blocks(difference), *act_blocks(acts)]
+    shown = paragraphs(tell_difference(difference), tell_acts(acts))
     return {"difference": difference, "acts": acts}, [print_terminal(shown)]
 
 
-def format_usage(usage: "Usage", noun: str = "call") -> str:
+def format_usage(usage: "Usage", role: str) -> str:
     """Return the consumption of a role in words; a price that is not known is named so."""
-    calls = count_noun(usage.calls, noun)
+    from skillopt.storage.ledger import noun_of
+
+    calls = count_noun(usage.calls, noun_of(role))
     if usage.calls and usage.usd is None and not (usage.tokens or usage.at_least):
         return f"{calls}, tokens and price unknown"
     return f"{calls}, {usage.tokens:,} tokens, {usage.price}"
 
 
-def used_lines(
-    spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int], calls: tuple[int, int] | None = None
-) -> Iterator[str]:
-    """Return what a command used, all and newly run, and what each role spent."""
-    pairs = (("rollout", rollouts), ("optimizer call", calls))
-    told = (f"{of[0]:,} {noun}s ({of[1]:,} new, {of[0] - of[1]:,} cached)" for noun, of in pairs if of)
-    yield f"used: {', '.join(told)}"
-    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in (spent or {}).items())
+def used_lines(spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int]) -> Iterator[str]:
+    """Return the rollouts that a command used, all and newly run, and what each role spent."""
+    asked, paid = rollouts
+    yield f"used: {asked:,} rollouts ({paid:,} new, {asked - paid:,} cached)"
+    yield from (f"spent by the {role}: {format_usage(usage, role)}" for role, usage in (spent or {}).items())
 
 
 def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
@@ -125,12 +124,12 @@ def published_lines(skill: str, version: str, draft: "DraftState | None") -> Ite
 
 def draft_lines(draft: "DraftState", passed: str = "") -> Iterator[str]:
     """Return where the draft of a run is, what was shown of it, and what a person must look at."""
-    from skillopt.gate.grades import grade_words
+    from skillopt.figures import name_grade
 
     if not draft.commit:
         yield f"draft not published: {escape_terminal(draft.note)}"
         return
-    yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+    yield f"draft on branch {draft.branch}: {passed}{name_grade(draft.grading)}"
     yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
 
 

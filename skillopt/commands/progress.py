@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -12,27 +12,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from skillopt.commands.output import fold_lines
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.events import (
-    DraftChanged,
     DraftGraded,
     EditScreened,
     Event,
     GateDecided,
     HeldOutTestMeasured,
     PatchTested,
-    ReleaseCheckWithheld,
-    RunEnded,
     RunStarted,
-    StepFailed,
     StepStarted,
-    TasksSetAside,
     TrainMeasured,
     VersionAccepted,
-    event_line,
 )
+from skillopt.reports.lines import RunLines
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobProgress, note_progress
+from skillopt.targets.prices import write_dollars
 
 if TYPE_CHECKING:
     from skillopt.settings import Settings
@@ -48,46 +43,6 @@ _SOON: Final = 0.05
 
 _NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 """What whoever waits for a job is told at once."""
-
-
-@dataclass(slots=True)
-class _Step:
-    """What a step has done so far, to be told in one line at its end, after the steps before it."""
-
-    number: int
-    end: DraftChanged | StepFailed | None = None
-    over: bool = False
-    replayed: bool = False
-    train: str = ""
-    fold: int = 0
-    edits: int = 0
-    failing: set[str] = field(default_factory=set)
-    passed: set[str] = field(default_factory=set)
-    ablated: list[bool] = field(default_factory=list)
-
-    def add(self, event: TrainMeasured | PatchTested | EditScreened) -> None:
-        self.over = False
-        match event:
-            case TrainMeasured():
-                self.train, self.fold = str(event), event.fold
-            case PatchTested():
-                self.edits += len(event.edits)
-                self.failing.update(event.tasks)
-                self.passed.update(event.passed)
-            case EditScreened():
-                self.ablated.append(event.kept)
-
-    def line(self) -> str:
-        parts = []
-        if self.edits:
-            fixed = f"{len(self.passed)} of {count_noun(len(self.failing), 'task')}"
-            parts.append(f"Proposed {count_noun(self.edits, 'edit')}; patch tests fixed {fixed}")
-        if self.ablated:
-            parts.append(f"Ablation kept {sum(self.ablated)} and dropped {self.ablated.count(False)}")
-        if self.end is not None:
-            said = str(self.end).removeprefix(f"step {self.number}: ")
-            parts.append(said[:1].upper() + said[1:])
-        return ". ".join([self.train, *parts]) if self.train else f"step {self.number}: {'. '.join(parts)}"
 
 
 class ProgressObserver(RunObserver):
@@ -109,8 +64,7 @@ class ProgressObserver(RunObserver):
         self._place = _STARTING
         self._planned = 0
         self._noted = JobProgress()
-        self._steps: dict[int, _Step] = {}
-        self._aside = ""
+        self._lines = RunLines(every=proposal, verbose=verbose)
         self._done = 0
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
@@ -146,30 +100,13 @@ class ProgressObserver(RunObserver):
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
-        self._print_event(event)
-        self._replayed = max(0, self._replayed - 1)
-
-    def _print_event(self, event: Event) -> None:
         self._move_to(event)
         if isinstance(event, _NEWS):
             self._note(replace(self._noted, news=self._noted.news + 1))
-        if self._verbose or self._proposal:
-            self._tell(event_line(event, verbose=self._verbose), used=isinstance(event, PatchTested | GateDecided))
-        elif isinstance(event, TrainMeasured | PatchTested | EditScreened):
-            if isinstance(event, TrainMeasured):
-                self._end_steps(lambda step: step.fold == event.fold)
-            self._steps.setdefault(event.step, _Step(event.step)).add(event)
-        elif isinstance(event, DraftChanged | StepFailed) and event.step in self._steps:
-            self._steps[event.step].end = event
-            self._end_steps(lambda step: step.number == event.step)
-        elif isinstance(event, TasksSetAside):
-            self._aside = str(event)
-        elif isinstance(event, RunEnded):
-            self._end_steps(lambda _: True)
-            self._tell("" if self._aside in event.reason else self._aside)
-        elif not isinstance(event, ReleaseCheckWithheld) and (line := event_line(event)):  # the result repeats it
-            self._end_steps(lambda step: not step.edits or isinstance(event, GateDecided))
-            self._tell(line, used=isinstance(event, GateDecided))
+        for line, worked in self._lines.tell(event):
+            if not self._replayed:
+                self._print(f"{line}{f'  [{self._used()}]' if worked else ''}")
+        self._replayed = max(0, self._replayed - 1)
 
     def _move_to(self, event: Event) -> None:
         """Note where the run is."""
@@ -180,26 +117,7 @@ class ProgressObserver(RunObserver):
             self._place = "each edit left out" if isinstance(event, PatchTested) else "gate"
         elif isinstance(event, StepStarted | TrainMeasured):
             self._done = event.step - 1
-            self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
-
-    def _end_steps(self, over: Callable[[_Step], bool]) -> None:
-        """Tell of the steps that are over in the order of their numbers: two folds take turns."""
-        for step in self._steps.values():
-            if not step.over and over(step):
-                step.over, step.replayed = True, self._replayed > 0
-        for number in sorted(self._steps):
-            if not (step := self._steps[number]).over:
-                return
-            del self._steps[number]
-            if not step.replayed:
-                self._print_used(step.line(), used=bool(step.edits or step.end))
-
-    def _tell(self, line: str, *, used: bool = False) -> None:
-        if line and not self._replayed:
-            self._print_used(line, used=used)
-
-    def _print_used(self, line: str, *, used: bool) -> None:
-        self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
+            self._place = f"step {event.step} of {self._planned}" if self._planned else "learning"
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""
@@ -240,9 +158,10 @@ class ProgressObserver(RunObserver):
     def _amounts(self) -> Iterator[str]:
         caps, spent = self._settings, self._spent
         yield f"{self._asked:,}{_of(caps.max_rollouts if caps else None)} rollouts"
-        if spent.usd or (caps and caps.max_usd):
-            most = f" of ${caps.max_usd:,.2f}" if caps and caps.max_usd else ""
-            yield f"${spent.usd or 0.0:,.2f}{most}"
+        known, most = spent.usd or spent.at_least, caps.max_usd if caps else None
+        if known or most:
+            least = "at least " if spent.usd is None else ""
+            yield f"{least}{write_dollars(known)}{f' of {write_dollars(most)}' if most else ''}"
         if spent.usd is None or (caps and caps.max_tokens):
             yield f"{spent.tokens:,}{_of(caps.max_tokens if caps else None)} tokens"
 
@@ -253,7 +172,7 @@ class ProgressObserver(RunObserver):
             return None
         pairs = (
             (self._asked, caps.max_rollouts),
-            (spent.usd or 0.0, caps.max_usd),
+            (spent.usd or spent.at_least, caps.max_usd),
             (spent.tokens, caps.max_tokens),
             (elapsed / _MINUTE, caps.max_minutes),
             (self._done, self._planned),

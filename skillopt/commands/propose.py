@@ -8,8 +8,7 @@ import typer
 from skillopt.commands.options import SetOption, SkillArgument, StartOption, SuiteOption, flags_of
 from skillopt.commands.output import interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
-from skillopt.gate.grades import grade_words
-from skillopt.gate.headline import VAL, compared_words
+from skillopt.figures import VAL, comparison_words, name_grade
 from skillopt.project import Selection
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
@@ -44,12 +43,9 @@ def _text(result: ProposalResult) -> str:
         for one in result.ablations
     ]
     if verdict := result.verdict:
-        lines.append(
-            f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
-            f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
-        )
+        lines.append(f"gate: {verdict.outcome.value}, {comparison_words(verdict, VAL)}: {verdict.reason}")
         if not result.version:
-            lines.append(f"as a draft: {grade_words(verdict.grading)}")
+            lines.append(f"as a draft: {name_grade(verdict.grading)}")
         if verdict.accepted and not result.version:
             lines.append(f"not a version yet: {result.reason}")
         lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")

@@ -12,7 +12,8 @@ from skillopt.commands.output import write_report
 from skillopt.errors import UsageError
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.run_page import read_rollouts, render_markdown, render_page, render_text
+from skillopt.reports.rollouts import read_rollouts
+from skillopt.reports.run_report import render_markdown, render_page, render_text
 from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 

@@ -13,7 +13,8 @@ from skillopt.commands.decline import restored_text
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.grades import Grade, grade_words
+from skillopt.figures import name_grade
+from skillopt.gate.grades import Grade
 from skillopt.project import Selection
 from skillopt.runs.history import roll_back
 from skillopt.runs.plan import read_version
@@ -88,7 +89,7 @@ def _take(selection: Selection) -> dict[str, Any]:
 
 def _taken_text(result: Mapping[str, Any]) -> str:
     lines = [f"{result['branch']} is now {result['commit'][:SHORT]}, taken by {escape_terminal(result['by'])}"]
-    lines.append(f"grade: {grade_words(result['grading'])}")
+    lines.append(f"grade: {name_grade(result['grading'])}")
     if result["grading"] is not None and result["grading"].grade is Grade.CANNOT_TELL:
         lines.append("warning: no measurement says that it is better; measure it again with another judge")
     lines += [f"review this: {escape_terminal(remark)}" for remark in result["remarks"]]

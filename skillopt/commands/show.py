@@ -11,7 +11,7 @@ from skillopt.commands.output import as_json_text
 from skillopt.commands.show_lines import show_lines
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.reports.blocks import act_blocks, difference_blocks
+from skillopt.reports.markdown import paragraphs, tell_acts, tell_difference
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version, versions_of
 from skillopt.runs.run import open_draft
@@ -63,7 +63,9 @@ def show(
         return
     text = escape_terminal_lines(diff) or "no text changed"
     head, *more = _message(found, declined)
-    typer.echo("\n\n".join([head, print_terminal([*difference_blocks(difference), *act_blocks(acts)]), *more, text]))
+    typer.echo(
+        "\n\n".join([head, print_terminal(paragraphs(tell_difference(difference), tell_acts(acts))), *more, text])
+    )
 
 
 def _commit(selection: Selection, repository: Repository, named: str) -> str:

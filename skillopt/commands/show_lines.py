@@ -7,12 +7,12 @@ import typer
 
 from skillopt.commands.output import SHORT, as_json_text, list_tasks
 from skillopt.project import Selection
-from skillopt.runs.history import versions_of
+from skillopt.runs.history import needed_lines, versions_of
 from skillopt.runs.plan import read_version
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.commit_message import ROLLBACK, Version
-from skillopt.versions.decisions import edits_of, needed_of
+from skillopt.versions.decisions import edits_of
 from skillopt.versions.repository import Repository
 
 
@@ -21,7 +21,7 @@ def show_lines(selection: Selection, *, as_json: bool) -> None:
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     newest, name = versions_of(repository, target.name)[0].sha, target.name
-    place, needed = target.place(repository), _needed_lines(repository, target.name)
+    place, needed = target.place(repository), needed_lines(repository, target.name)
     files = [part.path for part in read_version(repository, name, newest, place).document.parts]
     sources = {file: _sources(repository, newest, f"{SkillPlace.parse(place).prefix}{file}") for file in files}
     lines = [_line(file, at, *found, needed) for file in files for at, found in enumerate(sources[file], 1)]
@@ -57,12 +57,6 @@ def _sources(repository: Repository, commit: str, path: str) -> list[tuple[Versi
             older[sha] = _sources(repository, again, path)
         found.append(older[sha][number - 1] if again else (version, text))
     return found
-
-
-def _needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ...]]:
-    """Map lines to the tasks that failed without them when the skill was last shrunk."""
-    found = next((needed for one in repository.versions(skill) if (needed := needed_of(one))), ())
-    return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
 
 
 def _line(file: str, number: int, version: Version, text: str, needed: Mapping[str, tuple[str, ...]]) -> _Line:

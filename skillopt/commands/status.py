@@ -16,9 +16,8 @@ from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.ledger import Ledger, noun_of
+from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import read_looks, trained_descriptions
-from skillopt.versions.branches import DESCRIPTION_DRAFTS, list_branches
 from skillopt.versions.decisions import declined_runs
 
 _INDENT = "\n  spent by the "
@@ -61,14 +60,10 @@ def _new_upstream(project: Project, skill: str) -> str:
 
 
 def _description(project: Project, skill: str) -> str:
-    """Say how often the description of a skill was trained, what the last training gave, and where its draft is."""
+    """Say how often the description of a skill was trained, and what the last training gave."""
     looks = read_looks(project.root, skill)
-    drafts: list[str] = []
-    with suppress(SkilloptError):  # no repository any more
-        drafts = [name for name, _ in list_branches(project.repository()) if name == f"{DESCRIPTION_DRAFTS}{skill}"]
     ended = "accepted" if looks and looks[-1].accepted else "not accepted"
-    draft = f"; draft on branch {drafts[0].removeprefix('refs/heads/')}" if drafts else ""
-    return f"{skill}: description trained {count_noun(len(looks), 'time')}, the last one {ended}{draft}"
+    return f"{skill}: description trained {count_noun(len(looks), 'time')}, the last one {ended}"
 
 
 def _line(row: RunStatus) -> str:
@@ -80,7 +75,7 @@ def _line(row: RunStatus) -> str:
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{_then(escape_terminal(row.declined))}"
-        f"{''.join(f'{_INDENT}{role}: {format_usage(usage, noun_of(role))}' for role, usage in row.spent.items())}"
+        f"{''.join(f'{_INDENT}{role}: {format_usage(usage, role)}' for role, usage in row.spent.items())}"
     )
 
 

@@ -16,8 +16,9 @@ from skillopt.execution.drivers import load_drivers
 from skillopt.execution.memory import memory_baseline
 from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
-from skillopt.project import Selection
+from skillopt.project import Project, Selection, Target
 from skillopt.rollouts import Rollout
+from skillopt.runs.history import noticed_sections
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -102,6 +103,8 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"one family, which every test counts once: {escape_terminal(_some(names))}"
     yield from [found["memory"].words] if found["memory"] else []
     yield f"power: {found['prospect'].words}"
+    noticed, sections = found["noticed"]
+    yield from [f"your tasks notice {noticed} of {count_noun(sections, 'section')}"] if noticed else []
 
 
 def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -234,8 +237,17 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "families": list_families([task for _, task in suite.splits]),
         "memory": memory_baseline(suite),
         "prospect": what_it_can_show(suite, target.settings),
+        "noticed": _noticed(project, target),
         "problem": problem,
     }
+
+
+def _noticed(project: Project, target: Target) -> tuple[int, int]:
+    """Count the sections that tasks were seen to need; none of a folder without a skill or git."""
+    try:
+        return noticed_sections(project.repository(), target.skill())
+    except SkilloptError:
+        return 0, 0
 
 
 def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> Sequence[OracleOutcome]:

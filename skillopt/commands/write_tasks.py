@@ -90,7 +90,7 @@ def _written(result: Mapping[str, Any]) -> str:
     lines += [_draft(draft) for draft in sorted(result["drafts"], key=lambda draft: not draft["kept"])]
     lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result["unread"]]
     lines.append(f"used: {result['paid_rollouts']} new runs, {result['paid_calls']} new calls for drafts; {CACHED}")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result["spent"].items()]
     if result["review"]:
         lines.append(how_to_accept(result, "write-tasks"))
     else:

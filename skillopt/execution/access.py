@@ -32,10 +32,6 @@ _ADDRESS: Final = re.compile(r"https?://[\w.:\[\]-]+(?:/[\w./-]*)?")
 """An address without a name and password in it, which would be printed."""
 
 _NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
-_SECONDS: Final = 0.5
-_ANSWER_SECONDS: Final = 30.0
-_MOST_ANSWERED: Final = 1_000_000
-_MOST_NAMED: Final = 5
 _CLIENTS: Final = {
     "claude-code": ("Claude Code", "claude"),
     "codex": ("Codex", "codex"),
@@ -160,7 +156,7 @@ def find_served(name: str, settings: Settings) -> tuple[bool, str]:
         return False, f"expected a model server at {address}, found none that answers; start it, or correct base_url"
     if models and model not in models and _lacks(address, model):
         near = get_close_matches(model, models, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(models[:_MOST_NAMED])}"
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(models[:5])}"
         return False, f"expected a model that {address} serves, found {model!r}; {hint}"
     return True, f"{address} serves it" if models else ""
 
@@ -200,7 +196,7 @@ def _lacks(address: str, model: str) -> bool:
     content = {"Content-Type": "application/json"}
     request = Request(f"{address}/chat/completions", json.dumps(asked).encode(), content)  # noqa: S310 - http alone, see _ADDRESS
     try:
-        with build_opener(ProxyHandler({})).open(request, timeout=_ANSWER_SECONDS):
+        with build_opener(ProxyHandler({})).open(request, timeout=30.0):
             return False
     except OSError as error:
         return getattr(error, "code", 0) == HTTPStatus.NOT_FOUND
@@ -225,8 +221,8 @@ def _models_at(address: str) -> tuple[str, ...] | None:
     if not _ADDRESS.fullmatch(address):
         return ()
     try:
-        with build_opener(ProxyHandler({})).open(f"{address}/models", timeout=_SECONDS) as answer:
-            listed = json.loads(answer.read(_MOST_ANSWERED))
+        with build_opener(ProxyHandler({})).open(f"{address}/models", timeout=0.5) as answer:
+            listed = json.loads(answer.read(1_000_000))
         names = [entry["id"] for entry in listed["data"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         return None if isinstance(getattr(error, "reason", None), ConnectionRefusedError) else ()

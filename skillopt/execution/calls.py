@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Given
 from skillopt.execution.metering import expect, shown
-from skillopt.execution.recording import Recording, check_cap, earlier_looks
+from skillopt.execution.recording import Recording, check_cap
+from skillopt.execution.records import earlier_looks
 from skillopt.execution.results import (
     CompareResult,
     EvaluateResult,

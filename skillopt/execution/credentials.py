@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from skillopt.agent_table import FORGE_TOKENS
 from skillopt.errors import InfrastructureError
 from skillopt.execution.masking import secret_variables
-from skillopt.safety.credentials import FORGE_TOKENS
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
 _LOGINS: Final = ("SSH_AUTH_SOCK", "GIT_ASKPASS", "SSH_ASKPASS")

@@ -29,7 +29,6 @@ from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_recorded
 
-_LONGEST_CALL: Final = 600.0
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
 
@@ -144,7 +143,7 @@ def load_drivers(
         model = own or load_model(name, settings, _handoff(root))
         # The client programs repeat failed calls by themselves.
         repeats = retry if own is None and MODELS[name.partition("/")[0]].retried else None
-        longest = max(_LONGEST_CALL, LONGEST_SILENCE + settings.retry_seconds)
+        longest = max(600.0, LONGEST_SILENCE + settings.retry_seconds)
         return MeteredModel(model, meters, role, longest, retry=repeats, masking=masking)
 
     judge = None

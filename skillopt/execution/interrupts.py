@@ -4,7 +4,7 @@ import _signal  # type: ignore[import-not-found]  # what `signal` wraps, which t
 import os
 import sys
 
-EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 130  # as shells give it: 128 and the number of the signal
 
 
 class EndingOnCtrlC:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from skillopt.execution.drivers import shared_verifier
-from skillopt.gate.headline import Headline
+from skillopt.figures import Headline
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, Split, Suite, Task

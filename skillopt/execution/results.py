@@ -14,9 +14,9 @@ from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.comparison import PairedTask, Pairs, Tally, check_coverage, compare, expect_measured, tally
 from skillopt.gate.decide import Question, Verdict, decide
-from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,

@@ -16,8 +16,6 @@ from skillopt.protocols import Forge
 LONGEST_SILENCE: Final = 300.0
 """Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
 
-_FIRST: Final = 0.5
-_LONGEST: Final = 30.0
 _TOLD_AGAIN: Final = 60.0
 """Seconds after which the same failure is told again."""
 
@@ -94,7 +92,7 @@ class Retry:
             self.listener(f"waiting: {reason}; {then}")
 
     def _pause(self, state: RetryCallState) -> float:
-        backoff = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
+        backoff = min(30.0, 0.5 * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
         return max(backoff, _error(state).retry_after or 0.0)
 
 

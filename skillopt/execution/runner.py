@@ -35,7 +35,6 @@ R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
 """Rollouts after which it is no accident that none was answered."""
 
-_LONGEST_QUOTE: Final = 200
 _MOST_FAILURES: Final = 5
 """Failures in a row after which no more calls are made."""
 
@@ -202,7 +201,7 @@ class RecordedRunner:
                 continue
             if rollout.score.value == 0.0 and rollout.status in (Status.REFUSAL, Status.LIMIT):
                 said = rollout.reason or rollout.trajectory.answer or rollout.score.feedback
-                self._cut_off[key] = f"{rollout.status.value}: {said[:_LONGEST_QUOTE]}"
+                self._cut_off[key] = f"{rollout.status.value}: {said[:200]}"
             else:
                 self._answered = True
         if not self._answered and len(self._cut_off) >= _ENOUGH_CUT_OFF:

@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from skillopt.sandbox.processes import stop_all_processes
 
 T = TypeVar("T")
 R = TypeVar("R")
-_LAST_SECONDS: Final = 5.0
 
 _AnyCall = Future[Any]
 _Ended = SimpleQueue["_AnyCall | None"]
@@ -60,7 +59,7 @@ class ThreadExecutor:
         except _DroppedError as dropped:
             at_once = True
             self._drop()
-            wait([call for call in calls if call.running()], _LAST_SECONDS)
+            wait([call for call in calls if call.running()], 5.0)
             raise KeyboardInterrupt from dropped
         finally:
             pool.shutdown(wait=not at_once, cancel_futures=True)

@@ -73,13 +73,15 @@ class Terms:
     """What else decides: a loss to rule out, in [0, 1), and a verdict on these very tasks that must hold for `proven`.
 
     `unless` says what speaks against whatever a test shows, and `refuses` whether that makes it a `reject`; `enough` is
-    the grade from which a text is accepted, and `spent` the error of earlier comparisons, which the reason names.
+    the grade from which a text is accepted, and `spent` the error of earlier comparisons, which the reason names. It
+    `proves` nothing where its error is not one that all comparisons of a skill share.
     """
 
     margin: float = 0.0
     here: Verdict | None = None
     unless: str = ""
     refuses: bool = False
+    proves: bool = True
     enough: Grade = Grade.PROVEN
     against: Against = Against.BEFORE
     spent: float = 0.0
@@ -102,7 +104,7 @@ def decide(
     # Only an accept that stands is free: else whoever is refused would try again with all of the error.
     spent = max(error if problem and tested.shown else tested.spent, terms.here.error_spent if terms.here else 0.0)
     tested = Tested(shown=shown, over=tested.over, p_value=tested.p_value, spent=spent)
-    grading = _grade(comparison, question, terms, shown=shown and error < 1)
+    grading = _grade(comparison, question, terms, shown=shown and error < 1 and terms.proves)
     match question:
         case Question.BETTER | Question.HERE:
             accepted = shown if terms.here is None else grading.grade in (Grade.PROVEN, terms.enough)
@@ -159,7 +161,7 @@ def _test(comparison: Comparison, question: Question, error: float, plan: LookPl
         test = bet_on_mean if comparison.partial else flip_signs
         return test(comparison.looks, error, plan)
     runs = comparison.runs
-    if len(runs) > 1 and all(one == runs[0] for one in runs):
+    if len(runs) > 1 and not comparison.partial and all(one == runs[0] for one in runs):
         # The target is deterministic: repeats tell nothing new, so each task counts once.
         runs = (runs[0], *[()] * (len(runs) - 1))
     rounds = [tuple(chain(*runs[: number + 1])) for number in range(len(runs))]

@@ -132,7 +132,7 @@ def grade_words(grading: Grading | None) -> str:
     """Return a grade with its probability, gain, 90% interval and number of tasks; None is an ungraded draft.
 
     >>> grade_words(Grading(Grade.LIKELY, 0.93, 0.25, 0.02, 0.48, 12, 5, ""))
-    'likely better (93%): +25 points (+2 to +48) on 12 tasks'
+    'likely better (93%): +25 points (90%: +2 to +48) on 12 tasks'
     """
     if grading is None:
         return _UNGRADED
@@ -148,6 +148,6 @@ def gain_words(gain: float, low: float, high: float) -> str:
     """Return a gain in points of tasks passed with its 90% interval.
 
     >>> gain_words(0.25, -0.021, 0.48)
-    '+25 points (-2 to +48)'
+    '+25 points (90%: -2 to +48)'
     """
-    return f"{100 * gain:+.0f} points ({100 * low:+.0f} to {100 * high:+.0f})"
+    return f"{100 * gain:+.0f} points (90%: {100 * low:+.0f} to {100 * high:+.0f})"

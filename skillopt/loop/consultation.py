@@ -53,7 +53,7 @@ def consult(stage: Stage, prompt: str, read: Callable[[str], R]) -> Course[R]:
 def review_text(
     runner: Runner, before: str, after: str, step: int, known: Sequence[FlaggedLine] = ()
 ) -> Generator[Event, None, tuple[FlaggedLine, ...]]:
-    """Have the reviewer read the lines that a text adds; return what it or an earlier reading flags."""
+    """Have the reviewer read the lines that a text adds and removes; return what it or an earlier reading flags."""
     prompts, found = ask_reviews(before, after), tuple[FlaggedLine, ...]()
     if not prompts:
         return tuple(known)

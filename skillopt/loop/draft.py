@@ -108,7 +108,7 @@ def find_held(
     A reviewer may have flagged lines, and lines may say again what people refused.
     """
     old, new = ([line.strip() for line in text.splitlines()] for text in (before, after))
-    read = [one for one in flagged if before != after and (not one.text or (one.text in new and one.text not in old))]
+    read = [one for one in flagged if before != after and (not one.text or (one.text in new) is not (one.text in old))]
     return (
         *find_marks(before, after, frozenset(settings.allow)),
         *(LintFinding(LintClass.REVIEWER, _flag_words(one, new), one.text, _line_of(one, new)) for one in read),
@@ -126,13 +126,14 @@ def _repeated(old: Sequence[str], new: Sequence[str], again: Sequence[Repeated])
 
 
 def _line_of(flag: FlaggedLine, lines: Sequence[str]) -> int:
-    return lines.index(flag.text) + 1 if flag.text else 1
+    return lines.index(flag.text) + 1 if flag.text in lines else 1  # a removed one stands nowhere
 
 
 def _flag_words(flag: FlaggedLine, lines: Sequence[str]) -> str:
     if not flag.text:
         return f"the reviewer's answer counts for nothing: {truncate(flag.reason, 120)}"
-    said = f"line {_line_of(flag, lines)} {truncate(repr(flag.text), 80)}"
+    place = f"line {_line_of(flag, lines)}" if flag.text in lines else "the removed line"
+    said = f"{place} {truncate(repr(flag.text), 80)}"
     return f"the reviewer flags {said}: {truncate(' '.join(flag.reason.split()), 120) or 'no reason'}"
 
 

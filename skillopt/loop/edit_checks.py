@@ -6,8 +6,9 @@ from typing import Final
 from skillopt.errors import EditConflictError, EditError
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import PeoplesRefusal, refused_by_people
+from skillopt.safety.capabilities import find_piped_command
 from skillopt.safety.leaks import LEAK_REASON, ProtectedText, find_leaks
-from skillopt.safety.lint import find_piped_command, lint_change
+from skillopt.safety.lint import lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits

@@ -1,44 +1,26 @@
-"""Events of a run, one frozen value per thing that happened, its line of text, and its JSON form.
+"""Events of a run, one frozen value per thing that happened, and its JSON form; `reports.lines` says them in words.
 
 Events carry no clock and no fact of the machine, so a rerun gives the same ones.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally
 from skillopt.gate.decide import Verdict
-from skillopt.gate.grades import Grade, Grading, grade_words
-from skillopt.gate.headline import (
-    HELD_OUT,
-    VAL,
-    Headline,
-    compared_words,
-    headline_of_tallies,
-    headline_of_verdict,
-    passed_words,
-    tally_words,
-)
+from skillopt.gate.grades import Grade, Grading
 from skillopt.prompts.reviewing import FlaggedLine
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Change, Edit
-
-_MOST_NAMES: Final = 6
-_LONGEST_REASON: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in a run; as text it is one line, empty for what is too small to tell."""
-
-    def __str__(self) -> str:
-        return ""
+    """Something that happened in a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +33,6 @@ class RunStarted(Event):
     suite_digest: str
     steps: int
 
-    def __str__(self) -> str:
-        most = f": at most {count_noun(self.steps, 'step')}" if self.steps else ""
-        return f"{self.skill} on suite {self.suite}{most}"
-
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
@@ -63,11 +41,6 @@ class BaselineMeasured(Event):
     tally: Tally
     noise: float | None
     least_gain: float | None
-
-    def __str__(self) -> str:
-        noise = "" if self.noise is None else f"; standard error of a gain: {self.noise:.3f}"
-        least = "none" if self.least_gain is None else f"{self.least_gain:.0%} of tasks"
-        return f"baseline: {tally_words(self.tally, VAL)}{noise}; smallest provable gain: {least}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +60,6 @@ class TrainMeasured(Event):
     tally: Tally
     fold: int = 0
 
-    def __str__(self) -> str:
-        passed = passed_words(self.tally.passed * self.tally.measured, self.tally.measured)
-        return f"step {self.step}{f' (fold {self.fold})' * bool(self.fold)}: {passed} train tasks pass"
-
 
 @dataclass(frozen=True, slots=True)
 class VerifierSuspected(Event):
@@ -101,9 +70,6 @@ class VerifierSuspected(Event):
     reason: str
     by: str
 
-    def __str__(self) -> str:
-        return f"step {self.step}: check the verifier of task {self.task}: {self.reason} ({self.by})"
-
 
 @dataclass(frozen=True, slots=True)
 class PromptSkipped(Event):
@@ -112,10 +78,6 @@ class PromptSkipped(Event):
     step: int
     reason: str
     tasks: tuple[str, ...]
-
-    def __str__(self) -> str:
-        tasks = f"{count_noun(len(self.tasks), 'task')} ({_names(self.tasks)})"
-        return f"reflection {self.step}: no proposal for {tasks}: {_cut(self.reason)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +88,6 @@ class EditUnreadable(Event):
     text: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"reflection {self.step}: left out part of the reply: {_cut(self.reason)}: {_cut(self.text)}"
-
 
 @dataclass(frozen=True, slots=True)
 class EditRefused(Event):
@@ -137,9 +96,6 @@ class EditRefused(Event):
     step: int
     edit: Edit
     reason: str
-
-    def __str__(self) -> str:
-        return f"step {self.step}: left out {self.edit.id}, {_cut(self.edit.summary)}: {_cut(self.reason)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +107,6 @@ class PatchTested(Event):
     tasks: tuple[str, ...]
     moved: tuple[str, ...]
     passed: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        tested = f"patch test of {count_noun(len(self.edits), 'edit')} on {count_noun(len(self.tasks), 'failing task')}"
-        return f"step {self.step}: {tested}: {len(self.passed)} fixed, {len(self.moved)} improved or fixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +121,6 @@ class EditScreened(Event):
     kept: bool
     reason: str
 
-    def __str__(self) -> str:
-        edit = f"{self.edit.id}, {_cut(self.edit.summary)}"
-        runs = f" ({self.failed} of {count_noun(self.runs, 'run')})" if self.runs else ""
-        return f"step {self.step}: {'kept' if self.kept else 'dropped'} {edit}: {self.reason}{runs}"
-
 
 @dataclass(frozen=True, slots=True)
 class TextScreened(Event):
@@ -186,10 +133,6 @@ class TextScreened(Event):
     reason: str
     tasks: tuple[str, ...]
 
-    def __str__(self) -> str:
-        needed = f" ({_names(self.tasks)})" if self.tasks else ""
-        return f"line {self.line} {'kept' if self.kept else 'deleted'}: {self.reason}{needed}: {_cut(self.text)}"
-
 
 @dataclass(frozen=True, slots=True)
 class StepFailed(Event):
@@ -199,9 +142,6 @@ class StepFailed(Event):
     stage: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"step {self.step}: {self.stage}: {_cut(self.reason)}"
-
 
 @dataclass(frozen=True, slots=True)
 class LinesReviewed(Event):
@@ -209,10 +149,6 @@ class LinesReviewed(Event):
 
     step: int
     flagged: tuple[FlaggedLine, ...]
-
-    def __str__(self) -> str:
-        told = "; ".join(f"{one.text!r}: {one.reason}" if one.text else one.reason for one in self.flagged)
-        return f"step {self.step}: the reviewer flags {_cut(told)}" if told else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,20 +168,6 @@ class GateDecided(Event):
     rollouts: int | None = None
     passed: bool | None = None
     folded: bool = False
-
-    @property
-    def outcome(self) -> str:
-        """The outcome in a word or two; a change by people passes, is refused, or the gate cannot tell."""
-        if self.kind != "change":
-            return self.verdict.outcome.value
-        return {True: "passed", False: "refused", None: "cannot tell"}[self.passed]
-
-    def __str__(self) -> str:
-        what = count_noun(len(self.changes), "edit") if self.changes else self.kind
-        verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
-        flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-        reason = "" if self.outcome == "accept" else f", {_cut(verdict.reason)}"
-        return f"gate ({what}): {words}; {flips}: {self.outcome}{reason}"
 
 
 class _Changed:
@@ -279,10 +201,6 @@ class VersionAccepted(Event, _Changed):
         """Give its grade, None where none was given."""
         return None if self.grading is None else self.grading.grade
 
-    def __str__(self) -> str:
-        grade = "" if self.grading is None else f", {grade_words(self.grading)}"
-        return f"accepted as version {self.number}{grade}"
-
 
 @dataclass(frozen=True, slots=True)
 class DraftChanged(Event, _Changed):
@@ -299,10 +217,6 @@ class DraftChanged(Event, _Changed):
     def grade(self) -> None:
         """Give no grade: the run ended before it was graded."""
         return
-
-    def __str__(self) -> str:
-        waiting = count_noun(len(self.changes), "edit") if self.changes else "empty"
-        return f"step {self.step}: draft: {waiting}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +237,6 @@ class DraftGraded(Event, _Changed):
         """Give its grade."""
         return self.grading.grade
 
-    def __str__(self) -> str:
-        return f"draft ({count_noun(len(self.changes), 'edit')}): {grade_words(self.grading)}"
-
 
 @dataclass(frozen=True, slots=True)
 class TasksSetAside(Event):
@@ -333,11 +244,6 @@ class TasksSetAside(Event):
 
     reasons: tuple[tuple[str, tuple[str, ...]], ...]
     tasks: int
-
-    def __str__(self) -> str:
-        failing = sum(len(names) for _, names in self.reasons)
-        told = "; ".join(f"{_names(names)} ({reason})" for reason, names in self.reasons)
-        return f"{failing} of {count_noun(self.tasks, 'task')} still {'fails' if failing == 1 else 'fail'}: {told}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,14 +267,6 @@ class HeldOutTestMeasured(Event):
     released: str = ""
     look: int = 1
 
-    @property
-    def headline(self) -> Headline:
-        """Tasks passed by both."""
-        return headline_of_verdict(self.verdict, HELD_OUT) or headline_of_tallies(self.before, self.after, HELD_OUT)
-
-    def __str__(self) -> str:
-        return f"held-out test, look {self.look}: {self.headline.words}, {self.verdict.outcome.value}"
-
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheckWithheld(Event):
@@ -376,9 +274,6 @@ class ReleaseCheckWithheld(Event):
 
     reason: str
     look: int = 2
-
-    def __str__(self) -> str:
-        return f"held-out test withheld: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,12 +299,6 @@ class CapsRaised(Event):
     max_usd: float | None
     max_tokens: int | None
 
-    def __str__(self) -> str:
-        caps = {"rollouts": self.max_rollouts, "tokens": self.max_tokens}
-        words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
-        words += [f"${self.max_usd:g}"] if self.max_usd else []
-        return f"continuing with raised caps: {', '.join(words) or 'none'}"
-
 
 def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
     """Return what waits after some events of a run: graded, or as it was when the run was stopped; None for nothing."""
@@ -422,21 +311,6 @@ def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
         elif isinstance(event, VersionAccepted | RunStarted):
             found = None
     return found
-
-
-def event_line(event: Event, *, verbose: bool = False) -> str:
-    """Return the line that people are told of an event, of single edits only where every event is asked for."""
-    return "" if isinstance(event, EditRefused | EditScreened | TextScreened) and not verbose else str(event)
-
-
-def _names(tasks: Sequence[str]) -> str:
-    """List the first tasks by id."""
-    return ", ".join(tasks[:_MOST_NAMES]) + (", …" if len(tasks) > _MOST_NAMES else "")
-
-
-def _cut(reason: str) -> str:
-    """Return a reason on one line: one that quotes edits can be as long as they are."""
-    return escape_terminal(truncate(" ".join(reason.split()), _LONGEST_REASON))
 
 
 @cache

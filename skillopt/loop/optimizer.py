@@ -71,7 +71,7 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
     if run.settings.patch_tests:
         yield from grade_draft(run, learner)
         left = list(learner.name_failing())
-        reason = reason or (f"no further edit helped; {left[0]}" if left else "all train tasks pass")
+        reason = reason or ("no further edit helped" if left else "all train tasks pass")
         yield from left
     # What waits for want of rollouts goes on under a higher cap.
     capped = capped or (bool(run.draft.lines) and run.runner.left < 2 * len(run.val))

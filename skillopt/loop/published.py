@@ -26,7 +26,7 @@ _SHOWN_TOKENS = 150
 def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     """Compare this epoch's skill with the last one's; gate the guidance that follows, and renew the notes."""
     settings, draft, step = run.settings, run.draft, epoch * run.batches
-    if epoch > 1 and settings.slow_tasks:
+    if epoch > 1:
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
         repeat = Stream.SLOW_UPDATE.repeat(epoch)
         comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
@@ -104,10 +104,7 @@ def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
                 yield from _take_step(run, epoch, step, batch)
                 progress.steps = step
         yield from update_slowly(run, epoch)
-        progress.idle = 0 if run.versions > progress.versions else progress.idle + 1
-        progress.epochs, progress.versions = epoch, run.versions
-        if progress.idle == settings.patience > 0:
-            return f"nothing new for {progress.idle} epochs"
+        progress.epochs = epoch
     return f"all {settings.epochs} epochs done"
 
 

@@ -37,8 +37,8 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
     cap = settings.max_rollouts
     if settings.gate is GateRule.STRICT:
         # It compares with the recorded baseline, so it needs every task on both sides.
-        return _with_learning(RolloutPlan(val * settings.baseline_repeats, val, test, None), cap)
-    baseline, gate = min(val, BASELINE_TASKS) * settings.baseline_repeats, 2 * val
+        return _with_learning(RolloutPlan(val, val, test, None), cap)
+    baseline, gate = min(val, BASELINE_TASKS), 2 * val
     if cap is None:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST

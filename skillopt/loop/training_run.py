@@ -72,8 +72,6 @@ class EpochProgress:
 
     epochs: int = 0
     steps: int = 0
-    versions: int = 0
-    idle: int = 0
 
 
 class TrainingRun:

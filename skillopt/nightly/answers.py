@@ -12,8 +12,7 @@ from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import SkillReview
 from skillopt.nightly.people_commands import Asked, Verb, read_edits
 from skillopt.nightly.posting import PostedAnswer, closed_by_people
-from skillopt.nightly.skill_state import SkillState
-from skillopt.project import Selection
+from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code
 from skillopt.runs.decline import decline, drop_offered, undecline
@@ -40,9 +39,9 @@ class PeopleAnswers:
     ignored: str = ""
 
 
-def answer_people(selection: Selection, state: SkillState, review: SkillReview, onto: str) -> PeopleAnswers:
+def answer_people(selection: Selection, target: Target, review: SkillReview, onto: str) -> PeopleAnswers:
     """Do what people with write access ask for, as far as it can be done without a model."""
-    desk = _Desk(selection, state, onto)
+    desk = _Desk(selection, target, onto)
     lines = list(desk.settle(review))
     posted: list[PostedAnswer] = []
     for number in dict.fromkeys(one.pull_request for one in review.asked):
@@ -77,7 +76,7 @@ class _Desk:
     """Where decisions about a skill are written."""
 
     selection: Selection
-    state: SkillState
+    target: Target
     onto: str
 
     @property
@@ -114,8 +113,8 @@ class _Desk:
 
     def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
         """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
-        repository, name = self._repository, self.state.target.name
-        path = self.state.target.place(repository)
+        repository, name = self._repository, self.target.name
+        path = self.target.place(repository)
         if is_draft:
             known = read_decisions(repository, name).declined
             return closed.head if DraftBranch(repository, name, path).tip == closed.head not in known else ""
@@ -130,11 +129,11 @@ class _Desk:
 
         Left out is what people decided about before, and what the default branch has all the same.
         """
-        repository, name = self._repository, self.state.target.name
+        repository, name = self._repository, self.target.name
         tip, known = repository.branch_tip(name), decided_keys(repository, name)
         if tip is not None and closed.head and repository.contains(tip, closed.head):
             return ()
-        there = text_at(repository, self.state.target.place(repository), self.onto or default_tip(repository))
+        there = text_at(repository, self.target.place(repository), self.onto or default_tip(repository))
         return tuple(
             (key, edit)
             for key, edit in read_edits(closed.body)
@@ -142,13 +141,13 @@ class _Desk:
         )
 
     def _refuse(self, edits: Sequence[tuple[str, Edit]], word: PersonsWord) -> str:
-        place = self.state.target.name, self.state.target.place(self._repository)
+        place = self.target.name, self.target.place(self._repository)
         refuse(self._repository, place, edits, word, dropped=False)
         return f"{count_noun(len(edits), 'edit')} declined, training does not try them again"
 
     def _want_again(self, opened: PullRequest) -> None:
         """Take back what was refused when this pull request was closed and its branch was gone."""
-        repository, name = self._repository, self.state.target.name
+        repository, name = self._repository, self.target.name
         found = read_refusals(repository, refusals_of(repository, name))
         want_again(
             repository, name, {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
@@ -156,7 +155,7 @@ class _Desk:
 
     def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
         """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""
-        decisions = read_decisions(self._repository, self.state.target.name)
+        decisions = read_decisions(self._repository, self.target.name)
         among = decisions.versions if is_draft else decisions.versions[:1]
         shas = (
             sha for one in among if one.trailer(PULL_REQUEST) == opened.url for sha in reversed(one.values(DECLINED))
@@ -166,7 +165,7 @@ class _Desk:
     def answer(self, asked: Asked) -> Iterator[_Line]:
         """Do one thing, and say what was done."""
         if asked.skill:
-            number, name = asked.pull_request, self.state.target.name
+            number, name = asked.pull_request, self.target.name
             yield _line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
             return
         match asked.verb:
@@ -191,7 +190,7 @@ class _Desk:
 
     def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
-        dropped = read_decisions(self._repository, self.state.target.name).dropped
+        dropped = read_decisions(self._repository, self.target.name).dropped
         wanted = [key for key in asked.edits if key not in dropped]
         if not asked.edits:
             yield _line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")

@@ -17,7 +17,9 @@ from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
-from skillopt.versions.refusals import all_refusals
+from skillopt.versions.line_refs import all_lines
+from skillopt.versions.records import RECORDS
+from skillopt.versions.refusals import REFUSALS
 from skillopt.versions.remotes import Remote, RemoteLogin, Tips
 
 
@@ -58,18 +60,26 @@ def check_night(
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
         _fetch_starts(project, access.remote, tips)
-        access.remote.fetch_refusals()
+        access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
-        numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts, *one.descriptions)} for one in reviews}
+        numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts)} for one in reviews}
         reviews = tuple(one for one in reviews if pull_request in numbers[one.skill])
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
-    refusals = all_refusals(project.repository())
-    state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, refusals=refusals, skills=reviews)
+    refusals, records = (all_lines(project.repository(), refs) for refs in (REFUSALS, RECORDS))
+    state = ReviewState(
+        forge=access.name,
+        facts=facts,
+        remote=remote,
+        tips=tips,
+        refusals=refusals,
+        records=records,
+        skills=reviews,
+    )
     write_file(out, state)
-    groups = [group for one in reviews for group in (one.versions, one.drafts, one.descriptions) if group]
+    groups = [group for one in reviews for group in (one.versions, one.drafts) if group]
     return Checked(
         access.name,
         facts.public,
@@ -136,19 +146,17 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill = project.target(Selection(name, flags, folder=project.root)).name
     if not skill:
         return SkillReview(skill=name)
-    groups = [forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")]
-    versions, drafts, descriptions = groups
+    groups = [forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft")]
+    versions, drafts = groups
     # The newest five that people closed without a merge say enough.
     closed = [one for group in groups for one in [one for one in group if one.state == "closed"][:5]]
     opened = [one for group in groups for one in group if one.state == "open"]
     said = [(one, forge.comments(one.number)) for one in (*opened, *closed)]
-    # The one of a description has no edits, and training it again comes to the same.
-    asked = [(one, comments) for one, comments in said if one.state == "open" and one not in descriptions]
+    asked = [(one, comments) for one, comments in said if one.state == "open"]
     return SkillReview(
         skill=name,
         versions=versions,
         drafts=drafts,
-        descriptions=descriptions,
         asked=tuple(what for one, comments in asked for what in read_asked(one, comments, (name, skill))),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
         ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),

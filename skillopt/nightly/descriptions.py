@@ -1,6 +1,6 @@
 """Port of trained descriptions: what nights and commands ask of the package that trains them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from skillopt.contrib import find_driver
@@ -8,34 +8,6 @@ from skillopt.errors import UsageError
 from skillopt.nightly.night import SkillNight
 from skillopt.nightly.offers import Night
 from skillopt.project import Selection
-from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import PersonsWord
-from skillopt.versions.repository import Repository
-
-
-class DescriptionLine(Protocol):
-    """The descriptions of a skill that were committed, on a branch of their own."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def trained(self) -> tuple[Version, ...]:
-        """The descriptions that training committed, newest first, declined ones too."""
-        ...
-
-    @property
-    def declined(self) -> Mapping[str, PersonsWord]:
-        """Who declined a description, and why, by its commit."""
-        ...
-
-    def decline(self, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
-        """Refuse those that the default branch lacks; return the new commit and what was refused."""
-        ...
-
-    def undecline(self, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
-        """Bring back those that were refused last; return the new commit and what is there again."""
-        ...
 
 
 class TrainedDescriptions(Protocol):
@@ -47,10 +19,6 @@ class TrainedDescriptions(Protocol):
 
     def is_described(self, before: bytes, after: bytes) -> bool:
         """Return whether two texts of a skill differ in the description alone."""
-        ...
-
-    def line(self, repository: Repository, skill: str, path: str) -> DescriptionLine:
-        """Return the descriptions of a skill."""
         ...
 
     def shorten(self, names: Sequence[str], selection: Selection, *, repeats: int, drop: bool, **options: bool) -> None:

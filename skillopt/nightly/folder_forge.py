@@ -1,7 +1,6 @@
 """Pull requests as Markdown files in a folder, for projects without a forge."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +22,6 @@ class _Kept:
     state: Literal["open", "closed"] = "open"
     comments: dict[str, str] = field(default_factory=dict)
     draft: bool = False
-    labels: tuple[str, ...] = ()
 
 
 class FolderForge:
@@ -57,16 +55,6 @@ class FolderForge:
         one = self._all()[number - 1]
         self._keep(replace(one, title=title, body=body, draft=one.draft if draft is None else draft))
 
-    def label(
-        self,
-        number: int,
-        labels: Sequence[str],
-        reviewers: Sequence[str] = (),  # noqa: ARG002 - a folder asks nobody
-    ) -> None:
-        """Record the labels of a text; nobody is asked to review a file."""
-        one = self._all()[number - 1]
-        self._keep(replace(one, labels=tuple(dict.fromkeys((*one.labels, *labels)))))
-
     def comment(self, number: int, topic: str, body: str) -> None:
         """Add a remark to a text, in place of the one about the same topic."""
         one = self._all()[number - 1]
@@ -85,7 +73,6 @@ class FolderForge:
             title=one.title,
             body=one.body,
             draft=one.draft,
-            labels=one.labels,
             base=one.into,
         )
 
@@ -97,7 +84,7 @@ class FolderForge:
             records = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("*.json")]
         except (OSError, ValueError) as error:
             raise _unusable(self.folder, error) from error
-        kept = (_Kept(**{**record, "labels": tuple(record.get("labels", ()))}) for record in records)
+        kept = (_Kept(**record) for record in records)
         return sorted(kept, key=lambda one: one.number)
 
     def _keep(self, one: _Kept) -> None:

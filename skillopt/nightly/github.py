@@ -5,7 +5,7 @@ one second.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -139,18 +139,6 @@ class GitHubForge:
         with self._asking("change the pull request"):
             found.edit(title=f"{DRAFT_TITLE}{title}" if titled_draft else title, body=body)
 
-    def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:
-        """Add labels and reviewers; a label that the repository does not have is made."""
-        teams = [name.rpartition("/")[2] for name in reviewers if "/" in name]
-        people = [name for name in reviewers if "/" not in name]
-        with self._asking("label the pull request"):
-            issue = self._repository.get_issue(number)
-            if labels:
-                issue.add_to_labels(*labels)
-        if reviewers:
-            with self._asking("ask for a review of the pull request"):
-                self._repository.get_pull(number).create_review_request(reviewers=people, team_reviewers=teams)
-
     def comment(self, number: int, topic: str, body: str) -> None:
         """Post a comment, or replace the own one about the same topic, which is found by a hidden mark."""
         text, own = marked(topic, body), self._login()
@@ -243,7 +231,6 @@ def _read(found: Found) -> PullRequest:
         title=title,
         body=found.body or "",
         draft=bool(found.draft) or marked,
-        labels=tuple(label.name for label in found.labels),
         author=_login_of(found.user),
         base=found.base.ref,
         closed_at=found.closed_at.astimezone(UTC).isoformat() if found.closed_at else "",

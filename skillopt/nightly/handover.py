@@ -36,7 +36,6 @@ class SkillReview(StrictModel):
     skill: str
     versions: tuple[PullRequest, ...] = ()
     drafts: tuple[PullRequest, ...] = ()
-    descriptions: tuple[PullRequest, ...] = ()
     asked: tuple[Asked, ...] = ()
     closings: tuple[Closing, ...] = ()
     ignored: Asked | None = None
@@ -56,6 +55,7 @@ class ReviewState(StrictModel):
     remote: str
     tips: Tips | None
     refusals: Mapping[str, tuple[str, ...]] = {}
+    records: Mapping[str, tuple[str, ...]] = {}
     skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
 
     def of(self, skill: str) -> SkillReview:
@@ -70,14 +70,14 @@ class SkillOffers(StrictModel):
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
     version: BranchOffer | None = None
     draft: BranchOffer | None = None
-    description: BranchOffer | None = None
     answers: tuple[PostedAnswer, ...] = ()
     refusals: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
 
     @property
     def branches(self) -> tuple[BranchOffer, ...]:
         """What is offered, of whatever kind."""
-        return tuple(one for one in (self.version, self.draft, self.description) if one is not None)
+        return tuple(one for one in (self.version, self.draft) if one is not None)
 
 
 class OfferFolder(StrictModel):

@@ -48,12 +48,12 @@ class SkillNight:
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     described: str = ""
     shrunk: str = ""
-    description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
+    recorded: str = ""
 
     @property
     def offers(self) -> dict[str, PullRequestUpdate]:
         """What was done with each of its pull requests, by the word for the kind."""
-        return {"": self.offer, "draft ": self.draft, "description ": self.description}
+        return {"": self.offer, "draft ": self.draft}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Title, text and page of what is offered from a branch, made of git, the ledger and what is measured for it."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,21 +8,18 @@ from typing import Final
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.decide import Verdict
-from skillopt.gate.gate import resolvable_gain
+from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
 from skillopt.gate.grades import Grade
-from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, find_differing_tasks
-from skillopt.reports.blocks import cited
 from skillopt.reports.load_view import load_view
+from skillopt.reports.markdown import cited
 from skillopt.reports.offer import (
     OfferClaim,
     OfferedEdit,
-    OfferedVersion,
     OfferView,
     lines_by_people,
     offer_body,
@@ -41,7 +37,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
@@ -54,7 +49,6 @@ from skillopt.versions.merging import find_conflicts
 from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
-_MOST_TASKS: Final = 1000
 _MOST_LINES: Final = 40
 """Added lines of which history is asked whether people removed them."""
 _LONGEST: Final = 400
@@ -156,7 +150,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         tip=place.tip,
         before=before,
         after=after,
-        versions=tuple(map(_version, line.versions)),
+        versions=tuple(line.versions),
         edits=tuple(edits),
         by_people=lines_by_people(before, after, line.explained),
         people=_changed_by_people(place, line),
@@ -184,19 +178,6 @@ def _brought_back(place: OfferPlace, before: str, after: str) -> tuple[str, ...]
     )
 
 
-def _version(version: Version) -> OfferedVersion:
-    cost, rollouts = version.trailer("Cost-USD"), version.trailer("Rollouts")
-    return OfferedVersion(
-        version.sha,
-        version.subject,
-        read_headline(dict(version.trailers)),
-        read_grading(version.trailers),
-        usd=_number(cost) if cost else None,
-        rollouts=int(_number(rollouts) or 0),
-        run=version.trailer("Skillopt-Run"),
-    )
-
-
 def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
     """Return which runs have rollouts whose score may have been got without the work, a line for each."""
     return tuple(
@@ -205,14 +186,6 @@ def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
         for view in views.values()
         if view.suspicions
     )
-
-
-def _number(text: str) -> float | None:
-    """Read a number of a trailer; None where people wrote something else there."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _refused_before(named: NumberedEdit, refused: Sequence[PeoplesRefusal], before: str) -> str:
@@ -228,17 +201,12 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> Of
     """Describe an edit, with what its run tells of it."""
     edit, version = named.edit, named.version
     view = views.get(version.trailer("Skillopt-Run"))
-    known = next((one for one in view.edits if one.id == edit.id), None) if view else None
+    known = next((one for one in view.edits if one.edit.id == edit.id), None) if view else None
     return OfferedEdit(
-        number=named.number,
-        key=named.key,
-        op=edit.op.value,
-        section=edit.section,
-        before=edit.anchor,
-        after=edit.content,
+        named.number,
+        named.key,
+        edit,
         undone=named.dropped or named.replaced,
-        rationale=edit.rationale,
-        tasks=edit.tasks,
         fixed=_fixed(view, edit) if view and known else (),
         broke=_broke(view, edit) if view and known else (),
         ablation=known.ablation if known else None,
@@ -248,7 +216,7 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> Of
 
 def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:
     """List the tasks it cites that passed or moved on in a patch test with it."""
-    tests = [test for step in view.steps for test in step.patch_tests if edit.id in {one.id for one in test.edits}]
+    tests = (test for test in view.patch_tests if edit.id in {one.id for one in test.edits})
     moved = {task for test in tests for task in test.moved}
     return tuple(task for task in edit.tasks if task in moved)
 
@@ -265,30 +233,29 @@ def _claim(
 ) -> tuple[OfferView, str]:
     """Return what is shown of an offered text, measuring it where its own run does not say, and a page of that."""
     grading = None
-    if view.versions and (run := views.get(view.versions[-1].run)) is not None:
+    if view.versions and (run := views.get(view.versions[-1].trailer("Skillopt-Run"))) is not None:
         view = replace(view, run=run)
         texts = _compared_texts(sources, place, view, run)
-        if texts is not None and (spoken := _by_its_run(sources, view, run, texts)) is not None:
+        if texts is not None and (spoken := _by_its_run(view, run, texts)) is not None:
             return spoken, ""
-        grading = view.versions[-1].grading if texts is not None and texts[0] == texts[1] else None
+        grading = read_grading(view.versions[-1].trailers) if texts is not None and texts[0] == texts[1] else None
     try:
         suite = sources.target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
-    if done.judged is None or (headline := headline_of_verdict(done.judged.verdict, VAL)) is None:
+    verdict = done.judged.verdict if done.judged else None
+    if done.judged is None or verdict is None or (headline := headline_of_verdict(verdict, VAL)) is None:
         return replace(view, unmeasured=done.reason), ""
-    verdict, better = done.judged.verdict, done.judged.answer is ReviewAnswer.PASSED
+    better = done.judged.answer is ReviewAnswer.PASSED
     # With folds the edits were learnt from the very tasks that they are measured on.
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
-    shown = f"{_counts(verdict)}: {'' if better else 'not '}shown to be better on {where}"
-    usd = Usage.total(sources.ledger.spending(done.run).values()).usd
-    found = OfferClaim(headline, verdict, shown, fresh=True, usd=usd, rollouts=done.rollouts)
-    settings, tasks = sources.target.settings, suite.tasks(Split.VAL)
+    shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"
+    spent = Usage.total(sources.ledger.spending(done.run).values())
+    found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
+    tasks = suite.tasks(Split.VAL)
     grade = grading.grade if grading else best if better else Grade.LIKELY
-    judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
-    proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
-    changed = find_differing_tasks(tasks, done.pairs, settings.metric)
+    changed = find_differing_tasks(tasks, done.pairs, sources.target.settings.metric)
     name = sources.target.suite_path.name if sources.target.suite_path else ""
     measured = len({one.task_id for one in done.pairs.before})
     compared = BeforeAfter(
@@ -296,12 +263,11 @@ def _claim(
         view.into,
         view.branch,
         name,
-        headline=f"{headline.words}; {shown}.",
+        headline=f"{headline.words}. {shown}.",
         measured=measured,
         changed=changed,
     )
-    view = replace(view, claim=found, grade=grade, grading=grading, proof=proof)
-    return view, before_after_page(compared)
+    return replace(view, claim=found, grade=grade, grading=grading), before_after_page(compared)
 
 
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
@@ -311,17 +277,16 @@ def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, r
     """
     record, newest = sources.ledger.run(run.run), _text(place, place.tip)
     made = {getattr(event, "text", "") for event in recorded_events(sources.ledger, run.run)}
-    is_newest = newest.digest == _text(place, view.versions[-1].commit).digest and newest.document.text in made
+    is_newest = newest.digest == _text(place, view.versions[-1].sha).digest and newest.document.text in made
     if not is_newest or record.suite_digest != _suite_digest(sources.target):
         return None
     return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
 
 
-def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
+def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
     """Claim what the newest version's run measured; None where it compared with another text."""
     began, base = texts
-    newest = view.versions[-1]
-    grading = newest.grading
+    grading = read_grading(view.versions[-1].trailers)
     found = _tested(run, began, base) if not view.draft else None
     if found is not None and found.verdict.accepted:
         return replace(view, claim=found, grade=Grade.PROVEN)
@@ -330,29 +295,26 @@ def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tup
     if found is None:
         return None
     grade = grading.grade if grading else Grade.LIKELY
-    unproven = grading is not None and grade is not Grade.PROVEN
-    proof = _proof(grading.tasks, grading.gain, sources.target.settings) if grading and unproven else ""
-    return replace(view, claim=found, grade=grade, grading=grading, proof=proof)
+    return replace(view, claim=found, grade=grade, grading=grading)
 
 
 def _tested(run: RunView, began: str, base: str) -> OfferClaim | None:
     """Claim what the release check found, where it compared with the base."""
     if run.test is None or run.headline is None or (run.test.released or began) != base:
         return None
-    verdict = run.test.verdict
-    return OfferClaim(run.headline, verdict, f"On tasks that no step of training saw: {_counts(verdict)}")
+    return OfferClaim(run.headline, run.test.verdict, "On tasks that no step of training saw")
 
 
 def _gated(run: RunView) -> OfferClaim | None:
     taken = [gate.verdict for gate in run.gates if gate.version is not None]
     headline = headline_of_versions(taken, "" if run.folded or run.shrunk else VAL)
-    return OfferClaim(headline, taken[-1], _counts(taken[-1])) if taken and headline else None
+    return OfferClaim(headline, taken[-1]) if taken and headline else None
 
 
 def _drafted(run: RunView) -> OfferClaim | None:
     headline = run.draft.headline if run.draft else None
     gate = run.gates[-1] if run.gates else None
-    return OfferClaim(headline, gate.verdict, _counts(gate.verdict)) if gate and headline else None
+    return OfferClaim(headline, gate.verdict) if gate and headline else None
 
 
 def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
@@ -376,25 +338,3 @@ def _suite_digest(target: Target) -> str:
         return target.suite().digest
     except SkilloptError:
         return ""
-
-
-def _counts(verdict: Verdict) -> str:
-    return f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
-
-
-def _proof(tasks: int, gain: float, settings: Settings) -> str:
-    """Return how many more tasks would prove a gain of this size, if none got worse."""
-    if gain <= 0:
-        return "No gain was seen, so more tasks like these would hardly prove one."
-
-    def enough(count: int) -> bool:
-        least = resolvable_gain(count, settings)
-        return least is not None and least <= gain
-
-    needed = bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1
-    if needed >= _MOST_TASKS:
-        return "A gain of this size takes more tasks to prove than anybody has."
-    if needed <= tasks:
-        return "There are tasks enough to prove a gain of this size, were none worse."
-    more = needed - tasks
-    return f"About {more} more {'task' if more == 1 else 'tasks'} like these would prove a gain of this size."

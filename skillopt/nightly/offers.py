@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grades import grade_words
+from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
@@ -28,7 +28,7 @@ from skillopt.runs.run import became_version, draft_obstacle, read_grading
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
-from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
+from skillopt.versions.commit_message import DESCRIPTION, DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
@@ -37,6 +37,10 @@ _NO_RECORD: Final = "the record of its run is not here"
 _DECIDED: Final = "the newest commit is no version that was accepted or taken"
 _NO_VERSION: Final = "there is no version on it"
 _DECISIONS: Final = ("declined", "undeclined", "dropped")
+
+
+RecordMaking = Literal["no", "also", "only"]
+"""Whether a night makes records of accepted texts, beside training or in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Night:
     observer: RunObserver
     flags: Mapping[str, object]
     report: Path
+    record: RecordMaking = "no"
     offers: list[SkillOffers] = field(default_factory=list)
 
     @property
@@ -102,9 +107,9 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     return _written(night, state, made, requests, meter)
 
 
-def offer_decision(night: Night, state: SkillState) -> BranchOffer | None:
+def offer_decision(night: Night, name: str) -> BranchOffer | None:
     """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
-    repository, tips, name = night.repository, night.tips, state.target.name
+    repository, tips = night.repository, night.tips
     tip, seen = repository.branch_tip(name) or "", tips.of(VERSION_BRANCHES, name) if tips else ""
     if tip == seen or not _holds_decision(repository, tip):
         return None
@@ -149,7 +154,7 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
     events = recorded_events(ledger, record.id)[::-1] if kind == "accepted" else []
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
     if test is not None and test.verdict.rejected:
-        return f"it is no better on the held-out test: {test.headline.words}"
+        return f"it is no better on the held-out test: {comparison_words(test.verdict, HELD_OUT)}"
     return ""
 
 
@@ -158,6 +163,8 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
     draft, repository = branch.read(), branch.repository
     if draft is None:
         return BranchOffer(branch=branch.name, moot_reason="there is no draft any more")
+    if draft.trailer("Kind") == DESCRIPTION:
+        return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason="what trains descriptions offers it")
     digest = read_version(repository, state.target.name, draft.sha, branch.path, missing_ok=True).digest
     obstacle = unfit = draft_obstacle(repository, state.target, branch, draft)
     record, grading = ledger.find_run(draft.trailer("Skillopt-Run")), read_grading(draft.trailers)
@@ -167,7 +174,7 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
     if record is None:
         unfit = unfit or _NO_RECORD
     elif not offered:
-        unfit = unfit or grade_words(grading)
+        unfit = unfit or name_grade(grading)
     moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
     return BranchOffer(
         branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark, waits=offered

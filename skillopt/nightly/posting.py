@@ -12,11 +12,10 @@ from typing import Annotated, Final
 
 from pydantic import Field, field_validator
 
-from skillopt.errors import ForgeAccessError, ForgeError, ForgeMissingError, ForgeRefusedError
+from skillopt.errors import ForgeError
 from skillopt.nightly.people_commands import StrictModel, carry_unticked, handled_mark, last_handled
 from skillopt.protocols import Forge, PullRequest
 from skillopt.safety.escaping import truncate
-from skillopt.settings import NightlySettings
 
 CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
 """First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
@@ -143,11 +142,8 @@ def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> 
     return PullRequestDecision(Action.OPEN, None, "")
 
 
-def post_offer(
-    forge: Forge, offer: BranchOffer, push: Callable[[], bool], settings: NightlySettings | None = None
-) -> PullRequestUpdate:
+def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
     """Do what the policy decides for the pull request of a branch."""
-    settings = settings or NightlySettings()
     requests = _list_pull_requests(forge, offer, push)
     found = decide_pull_request(offer, requests)
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
@@ -168,26 +164,10 @@ def post_offer(
         return PullRequestUpdate("closed", url, (*offer.notes, found.reason))
     if opened is not None:
         rewritten = _update_text(forge, offer, opened)
-        became_ready = rewritten and opened.draft and offer.proven
-        notes = _introduce(forge, opened.number, settings, draft=False) if became_ready else ()
         action = "updated" if pushed or rewritten else ""
-        return PullRequestUpdate(action, url, (*offer.notes, *notes), is_open=True, title=offer.title)
+        return PullRequestUpdate(action, url, offer.notes, is_open=True, title=offer.title)
     new = forge.create(offer.branch, forge.facts().default_branch, offer.title, offer.body, draft=not offer.proven)
-    notes = _introduce(forge, new.number, settings, draft=new.draft)
-    return PullRequestUpdate("opened", new.url, (*offer.notes, *notes), is_open=True, title=offer.title)
-
-
-def _introduce(forge: Forge, number: int, settings: NightlySettings, *, draft: bool) -> Sequence[str]:
-    """Add labels and reviewers to a pull request; a name that the forge does not take is a remark."""
-    notes = []
-    reviewers = () if draft else settings.reviewers
-    for labels, people in ((settings.labels, ()), ((), reviewers)):
-        if labels or people:
-            try:
-                forge.label(number, labels, people)
-            except (ForgeAccessError, ForgeMissingError, ForgeRefusedError) as error:
-                notes.append(str(error))
-    return notes
+    return PullRequestUpdate("opened", new.url, offer.notes, is_open=True, title=offer.title)
 
 
 def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:

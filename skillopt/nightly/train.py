@@ -30,7 +30,7 @@ from skillopt.nightly.handover import (
     write_file,
 )
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
+from skillopt.nightly.offers import Night, RecordMaking, offer_decision, offer_draft, offer_version
 from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.skill_state import (
     NOT_DUE,
@@ -43,6 +43,7 @@ from skillopt.nightly.skill_state import (
 )
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.records import make_record
 from skillopt.runs.run import open_draft
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
@@ -52,10 +53,12 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
-from skillopt.versions.branches import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
+from skillopt.versions.line_refs import all_lines
 from skillopt.versions.merging import StartPlace, write_start
-from skillopt.versions.refusals import add_refusals, adopt_renamed, refusal_lines, refusals_of
+from skillopt.versions.records import RECORDS, add_records
+from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed
 from skillopt.versions.remotes import Remote, find_stored_credentials
 
 
@@ -66,16 +69,18 @@ def train_night(
     *,
     flags: Mapping[str, object],
     observer: RunObserver,
-    folder: Path | None = None,
+    record: RecordMaking = "no",
 ) -> Nightly:
     """Train every skill that is due, the most promising first, and write what is to be offered into a folder."""
-    project = Project.find(folder or Path.cwd())
+    project = Project.find(Path.cwd())
     review = read_state(state)
     _refuse_credentials(project)
     make_folder(out)  # before anything is paid for
     remote, default_branch = _find_remote(project, review)
     for name, lines in review.refusals.items():  # a checkout by itself brings none
         add_refusals(project.repository(), name, lines)
+    for name, lines in review.records.items():
+        add_records(project.repository(), name, lines)
     with closing(Ledger.open(project.root)) as ledger:
         night = Night(
             project=project,
@@ -88,11 +93,12 @@ def train_night(
             observer=observer,
             flags=flags,
             report=out / REPORT,
+            record=record,
         )
         rows: list[SkillNight] = []
         try:
             _take_turns(night, rows)
-            if (descriptions := find_descriptions()) is not None:
+            if record != "only" and (descriptions := find_descriptions()) is not None:
                 descriptions.train_due(night, rows)
             _end_gone(night, rows)
         finally:
@@ -194,7 +200,7 @@ def _end_gone(night: Night, rows: list[SkillNight]) -> None:
     known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
     for ref, tip in night.tips.branches.items():
         name = ref.rpartition("/")[2]
-        if name in known or ref.startswith(DESCRIPTION_BRANCHES):
+        if name in known:
             continue
         reason = why_gone(night.repository, night.default_branch, name, tip)
         if not reason and not night.project.entries:
@@ -211,20 +217,22 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         with writer_lock(night.project.root, f"{skill}@nightly"):
             state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
             adopt_renamed(repository, skill, state.target.place(repository))
-            answers = answer_people(selection, state, review, night.default_branch.commit)
+            answers = answer_people(selection, state.target, review, night.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
-            else:
+            elif night.record != "only":
                 row = _train(night, selection, row, last=last)
                 row = _shrink(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
+            row = _record(night, selection, row)
             if answers.ignored:
-                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, state))
+                made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, skill))
             else:
                 made = _offer(night, row.skill, state)
-            refusals = refusal_lines(repository, refusals_of(repository, skill))
-            night.offers.append(made.model_copy(update={"answers": answers.posted, "refusals": refusals}))
+            refusals, lines = (all_lines(repository, refs).get(skill, ()) for refs in (REFUSALS, RECORDS))
+            brought = {"answers": answers.posted, "refusals": refusals, "record": lines}
+            night.offers.append(made.model_copy(update=brought))
             return replace(row, answers=answers.lines)
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
@@ -249,6 +257,19 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     night.observer.notice(f"{state.target.name}: {due.reason}")
     meter = night.remaining.meter_for(1.0) if last else night.remaining.meter_for()
     return _trained(night, selection, state, row, meter)
+
+
+def _record(night: Night, selection: Selection, row: SkillNight) -> SkillNight:
+    """Make the record of the default branch's text, within the remaining budget."""
+    if night.record == "no" or night.why_waiting():
+        return row
+    meter = night.remaining.meter_for(1.0)
+    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.default_branch.commit[:10]}"
+    try:
+        row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
+    finally:
+        night.remaining.subtract(meter)
+    return row.with_usage(meter)
 
 
 def _contradiction(night: Night, state: SkillState) -> str:

@@ -1,7 +1,8 @@
-"""Prompt and reply of the reviewer: the lines that a change adds to a skill, in random order, and one control.
+"""Prompt and reply of the reviewer: the lines that a change adds and removes, in random order, and one control.
 
 The control is a line of our own that any reader must flag. A reading that does not flag it is none: the model did not
-read, or a line talked it into an answer. No line can know order, labels or control, and each reading draws its own.
+read, or a line talked it into an answer. No line can know order, labels or control, and each reading draws its own. So
+the new text is not shown whole beside the old one: the control would be the line that is not in it.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ _LETTERS: Final = "bcdfghjkmnpqrstvwz"
 
 @dataclass(frozen=True, slots=True)
 class FlaggedLine:
-    """A line that a reviewer flags, and why; without text, it stands for all lines of a change that was not read."""
+    """An added or removed line that a reviewer flags, and why; without text, all lines of a change not read."""
 
     text: str
     reason: str
@@ -54,8 +55,8 @@ REVIEW_SCHEMA: Final = schema_of(_Flags)
 
 
 def ask_reviews(before: str, after: str) -> tuple[str, ...]:
-    """Fill in the prompts of all readings of a change; none where it adds no line."""
-    return tuple(_ask(before, after, number) for number in _READINGS) if _added(before, after) else ()
+    """Fill in the prompts of all readings of a change; none where no line is other than before."""
+    return tuple(_ask(before, after, number) for number in _READINGS) if _changed(before, after) else ()
 
 
 def read_reviews(replies: Sequence[str], before: str, after: str) -> tuple[FlaggedLine, ...]:
@@ -79,15 +80,16 @@ def _ask(before: str, after: str, number: int) -> str:
 def _read(reply: str, before: str, after: str, number: int) -> list[FlaggedLine]:
     labels, control = _drawn(before, after, number)
     reasons = {one.label.strip(" :`").lower(): one.reason for one in read_object(reply, _Flags, "flagged").flagged}
-    flagged = [FlaggedLine(text, reasons[label]) for label, text in labels.items() if label in reasons]
-    if not any(one.text == control for one in flagged):
+    flagged = {text: reasons[label] for label, text in labels.items() if label in reasons}
+    if control not in flagged:
         raise ReplyError("expected the control line, which is ours, among the flagged ones; found it missing")
-    return [one for one in flagged if one.text != control]
+    return [FlaggedLine(text[2:], reason) for text, reason in flagged.items() if text != control]
 
 
-def _added(before: str, after: str) -> list[str]:
-    old = {line.strip() for line in before.splitlines()}
-    return list(dict.fromkeys(text for line in after.splitlines() if (text := line.strip()) and text not in old))
+def _changed(before: str, after: str) -> list[str]:
+    """List the lines that are added and removed, with `+ ` and `- ` before them."""
+    old, new = (dict.fromkeys(filter(None, map(str.strip, text.splitlines()))) for text in (before, after))
+    return [*(f"+ {line}" for line in new if line not in old), *(f"- {line}" for line in old if line not in new)]
 
 
 def _drawn(before: str, after: str, number: int) -> tuple[dict[str, str], str]:
@@ -97,8 +99,8 @@ def _drawn(before: str, after: str, number: int) -> tuple[dict[str, str], str]:
     def word(letters: int) -> str:
         return "".join(draw.choices(_LETTERS, k=letters))
 
-    control = f"{draw.choice(_ACTS).format(word(7), word(6))} {draw.choice(_ENDS)}"
-    lines = [*_added(before, after), control]
+    control = f"+ {draw.choice(_ACTS).format(word(7), word(6))} {draw.choice(_ENDS)}"
+    lines = [*_changed(before, after), control]
     draw.shuffle(lines)
     labels: dict[str, str] = {}
     while len(labels) < len(lines):

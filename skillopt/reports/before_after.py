@@ -1,30 +1,16 @@
-"""How tasks went before a change and after it: which changed, by which pair of rollouts, and where those two part."""
+"""How tasks went before a change and after it: which changed, and by which pair of rollouts."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Pairs
-from skillopt.reports.blocks import (
-    Details,
-    Diff,
-    Heading,
-    Paragraph,
-    ReportBlock,
-    Sides,
-    Text,
-    cited,
-    cut_middle,
-    list_names,
-    paragraphs,
-)
 from skillopt.reports.html import print_page
-from skillopt.reports.markdown import print_markdown
-from skillopt.reports.run_page import show_turns
+from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, print_markdown, quote_block
+from skillopt.reports.rollouts import show_turns
 from skillopt.rollouts import Rollout, Score, Trajectory
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
@@ -45,16 +31,6 @@ class TaskChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
-    """The first thing that the target did differently: its number from 1, what it is, and both sides."""
-
-    number: int
-    what: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class DifferingTask:
     """A task that went differently, with the pair of its repeats that differs most."""
 
@@ -65,7 +41,6 @@ class DifferingTask:
     repeats: int
     passes: tuple[int, int]
     scores: tuple[float, float]
-    parting: Parting | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,42 +69,17 @@ def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) ->
     return tuple(one for _, one in found)
 
 
-def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
-    """Find the first thing that the target did differently.
-
-    Where it used tools, that is the first tool use with another name or other arguments; results do not count, because
-    to read the skill itself gives another text. Else it is the first line that it wrote differently.
-    """
-    for what, read in (("tool use", _tool_uses), ("line", _lines)):
-        one, other = read(before), read(after)
-        for at in range(max(len(one), len(other))):
-            sides = one[at : at + 1], other[at : at + 1]
-            if sides[0] != sides[1]:
-                return Parting(at + 1, what, "".join(sides[0]), "".join(sides[1]))
-    return None
-
-
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
     """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
-    shown = [
-        Details(
+    shown = (
+        details(
             f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
-            [_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after)), *_parting(one, 160)],
+            paragraphs(*_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after))),
         )
         for one in lost[:most]
-    ]
-    return print_markdown(shown, readable=True).strip()
-
-
-def task_anchor(task: str) -> str:
-    """Return the name under which a task stands on the page; ids can hold what no address can.
-
-    >>> task_anchor("val-007")
-    'task-val-007'
-    """
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in task)
-    return f"task-{plain}" if plain == task else f"task-{plain[:40]}-{sha256(task.encode()).hexdigest()[:8]}"
+    )
+    return print_markdown(paragraphs(*shown), readable=True).strip()
 
 
 def _changed(
@@ -150,20 +100,7 @@ def _changed(
         change = TaskChange.WORSE if lost else TaskChange.BETTER
     _, _, before, after = pairs[gains.index(min(gains) if lost else max(gains))]
     scores = fmean(before.value for before, *_ in pairs), fmean(after.value for _, after, *_ in pairs)
-    parting = find_parting(before.trajectory, after.trajectory)
-    return gain, DifferingTask(
-        task, change, before, after, repeats=len(pairs), passes=passes, scores=scores, parting=parting
-    )
-
-
-def _tool_uses(trajectory: Trajectory) -> list[str]:
-    return [f"{call.name} {call.arguments}" for message in trajectory.messages for call in message.tool_calls]
-
-
-def _lines(trajectory: Trajectory) -> list[str]:
-    texts = [message.text for message in trajectory.messages if message.role == "assistant"]
-    last = [trajectory.answer] if trajectory.answer and trajectory.answer not in texts[-1:] else []
-    return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]
+    return gain, DifferingTask(task, change, before, after, repeats=len(pairs), passes=passes, scores=scores)
 
 
 def _passed(one: DifferingTask) -> str:
@@ -176,18 +113,10 @@ def _scores(one: DifferingTask) -> str:
     return f"{one.scores[0]:.2f} → {one.scores[1]:.2f}"
 
 
-def _feedback(rollout: Rollout, most: int) -> ReportBlock:
+def _feedback(rollout: Rollout, most: int) -> str:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
-    return Text(cut_middle(text, most)) if text.strip() else Paragraph("Nothing was found wrong.")
-
-
-def _parting(one: DifferingTask, most: int) -> list[ReportBlock]:
-    if one.parting is None:
-        return []
-    sides = [cited(" ".join(text.split()), most) or "nothing more" for text in (one.parting.before, one.parting.after)]
-    where = f"{one.parting.what} {one.parting.number}"
-    return paragraphs(f"The two part at {where}: before {sides[0]}, after {sides[1]}.")
+    return quote_block(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
 
 
 def before_after_page(comparison: BeforeAfter) -> str:
@@ -204,46 +133,44 @@ def before_after_page(comparison: BeforeAfter) -> str:
         f"{comparison.measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
         "several repeats the pair that differs most is shown."
     )
-    blocks = paragraphs(cited(comparison.headline), told)
     footer = (
         "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
         "stands here should use other tasks to judge them."
     )
-    blocks += [block for one in changed[:_MOST_TASKS] for block in _shown(one)]
-    return print_page(f"{comparison.skill}: before and after", eyebrow, blocks, heading=comparison.skill, footer=footer)
+    text = paragraphs(cited(comparison.headline), told, *map(_shown, changed[:_MOST_TASKS]))
+    return print_page(f"{comparison.skill}: before and after", eyebrow, text, heading=comparison.skill, footer=footer)
 
 
-def _shown(one: DifferingTask) -> list[ReportBlock]:
+def _shown(one: DifferingTask) -> str:
     rollouts = (one.before, one.after)
     answers = [_answer(rollout.trajectory) for rollout in rollouts]
-    short = max(map(len, answers)) <= _MOST_ANSWER
-    parting = _parting(one, 1500) or paragraphs("The target did and wrote the same on both sides.")
-    title = f"{cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}"
-    return [
-        Heading(title, 2, task_anchor(one.task.id)),
-        Heading("Prompt", 3),
-        Text(cut_middle(one.task.prompt, 3000)),
-        Heading("Feedback", 3),
-        _sides([_feedback(rollout, 3000)] for rollout in rollouts),
-        *parting,
-        Heading("Answer", 3),
-        Diff(*answers)
-        if short and answers[0] != answers[1]
-        else _sides([Text(cut_middle(text, _MOST_ANSWER))] for text in answers),
-        Details(
-            "Both trajectories", [_sides([*_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)]
-        ),
-    ]
+    return paragraphs(
+        *(
+            f"## {cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
+            "### Prompt",
+            quote_block(cut_middle(one.task.prompt, 3000)),
+            "### Feedback",
+            *_sides([_feedback(rollout, 3000)] for rollout in rollouts),
+            "### Answer",
+            *_sides([quote_block(cut_middle(text, _MOST_ANSWER))] for text in answers),
+            details(
+                "Both trajectories",
+                paragraphs(*_sides([_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)),
+            ),
+        )
+    )
 
 
-def _sides(parts: Iterable[Sequence[ReportBlock]]) -> Sides:
-    return Sides(list(zip(("before", "after"), parts, strict=True)))
+def _sides(parts: Iterable[Iterable[str]]) -> Iterator[str]:
+    for name, shown in zip(("Before", "After"), parts, strict=True):
+        yield f"{name}:"
+        yield from shown
 
 
-def _facts(rollout: Rollout) -> list[ReportBlock]:
+def _facts(rollout: Rollout) -> str:
     files = rollout.trajectory.files_changed
     changed = f", files changed: {list_names(files, 20)}" if files else ""
-    return paragraphs(f"{rollout.status.value}, repeat {rollout.repeat}{changed}")
+    return f"{rollout.status.value}, repeat {rollout.repeat}{changed}"
 
 
 def _answer(trajectory: Trajectory) -> str:

@@ -1,24 +1,20 @@
-"""The result of `skillopt gate`: one list of blocks for summary and terminal, annotations and JUnit XML beside it."""
+"""The result of `skillopt gate`: one text for summary and terminal, annotations and JUnit XML beside it."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.gate.headline import passed_cells
-from skillopt.reports.blocks import (
-    Box,
-    Bullets,
-    Heading,
-    MarkdownText,
-    Paragraph,
-    ReportBlock,
-    Table,
+from skillopt.figures import headline_of_verdict
+from skillopt.reports.markdown import (
+    box,
+    bullets,
     cited,
-    difference_blocks,
     paragraphs,
+    print_markdown,
+    tell_difference,
+    write_table,
 )
-from skillopt.reports.markdown import print_markdown
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import (
     ChangeFinding,
@@ -30,6 +26,7 @@ from skillopt.review.result import (
     SuiteMeasurement,
     Weight,
 )
+from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_hidden, escape_log_line, escape_terminal, truncate
 
 MOST_BYTES: Final = 64_000
@@ -62,7 +59,7 @@ def render_gate_summary(report: GateReport) -> str:
     def written(kept: int) -> str:
         left = len(shown) - kept
         rest = f"{left} more skills are not shown in detail; see the log of the job." if left else ""
-        return print_markdown([*_head(report), *(block for one in shown[:kept] for block in one), *paragraphs(rest)])
+        return print_markdown(paragraphs(_head(report), *shown[:kept], rest))
 
     fitting = bisect_right(range(len(shown) + 1), MOST_BYTES, key=lambda kept: len(written(kept).encode()))
     return written(max(0, fitting - 1))
@@ -70,27 +67,24 @@ def render_gate_summary(report: GateReport) -> str:
 
 def render_gate_text(report: GateReport) -> str:
     """Render a report for a terminal or the log of a job."""
-    blocks = [*_head(report), *(block for change in report.changes for block in _details(change))]
-    return "\n".join(map(escape_log_line, print_terminal(blocks).split("\n")))
+    text = paragraphs(_head(report), *(_details(change, worst=False) for change in report.changes))
+    return "\n".join(map(escape_log_line, print_terminal(text).split("\n")))
 
 
-def _head(report: GateReport) -> list[ReportBlock]:
+def _head(report: GateReport) -> str:
     found = [finding for change in report.changes for finding in change.for_a_person]
-    box: list[ReportBlock] = []
-    if found:
-        things = "1 thing" if len(found) == 1 else f"{len(found)} things"
-        rows = [_finding(finding) for finding in found[:_MOST_MARKED]]
-        rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
-        told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
-        box = [Box("caution", [Paragraph(told), Bullets(rows)])]
-    columns = ("", "skill", "change", "val tasks passed", "score", "better / equal / worse", "verdict")
-    table = Table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]])
-    return [
-        Heading(f"Skill gate: {report.headline}"),
-        *box,
-        *paragraphs(_compared(report) if report.base else f"{cited(report.head)} was read.", _cost(report)),
-        *([table] if report.changes and report.base else []),
-    ]
+    things = "1 thing" if len(found) == 1 else f"{len(found)} things"
+    rows = [_finding(finding) for finding in found[:_MOST_MARKED]]
+    rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
+    told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
+    columns = ("", "skill", "change", "val tasks passed", "gain (90% interval)", "score", "verdict")
+    return paragraphs(
+        f"## Skill gate: {report.headline}",
+        box("caution", f"{told}\n\n{bullets(rows)}") if found else "",
+        _compared(report) if report.base else f"{cited(report.head)} was read.",
+        _cost(report),
+        write_table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
+    )
 
 
 def _compared(report: GateReport) -> str:
@@ -105,52 +99,51 @@ def _compared(report: GateReport) -> str:
 
 
 def _cost(report: GateReport) -> str:
-    usages = [usage for change in report.changes for usage in (change.spent or {}).values()]
+    spent = Usage.total(usage for change in report.changes for usage in (change.spent or {}).values())
     asked = sum(change.rollouts for change in report.changes)
-    usd = [usage.usd for usage in usages if usage.usd is not None]
-    price = f"${sum(usd):.4f}" if len(usd) == len(usages) else "price unknown"
     paid = sum(change.paid_rollouts for change in report.changes)
-    return f"Cost: {price}, {paid} rollouts newly run of {asked}." if asked else ""
+    return f"Cost: {spent.price}, {paid} rollouts newly run of {asked}." if asked else ""
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
-    passed, score, counts = "", "", ""
-    if change.judged is not None:
-        verdict = change.judged.verdict
-        passed, score = passed_cells(verdict)
-        counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    kind, is_now = change.kind.value, change.standing
-    return _SIGNS[is_now], cited(change.skill, 80), kind, passed, score, counts, is_now.value
+    judged = change.judged
+    found = headline_of_verdict(judged.verdict) if judged and judged.verdict else None
+    figures = (found.counts, found.gain, found.score) if found else ("", "", "")
+    if judged is not None and judged.watched is not None:
+        figures = (judged.watched.passed, "", "")
+    is_now = change.standing
+    return _SIGNS[is_now], cited(change.skill, 80), change.kind.value, *figures, is_now.value
 
 
-def _details(change: GatedChange) -> list[ReportBlock]:
+def _details(change: GatedChange, *, worst: bool = True) -> str:
     renamed = change.before_path and change.before_path != change.path
-    shown: list[ReportBlock] = [
-        Heading(f"{cited(change.skill, 80)}: {change.standing.value}", 3),
-        *paragraphs(f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", _why(change)),
-        *(difference_blocks(change.difference) if _tells_difference(change) else []),
+    shown = [
+        f"### {cited(change.skill, 80)}: {change.standing.value}",
+        f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "",
+        _why(change),
+        tell_difference(change.difference) if _tells_difference(change) else "",
     ]
     if (judged := change.judged) is not None:
-        lowest = judged.lowest
+        lowest, refused = judged.lowest, judged.answer is ReviewAnswer.REFUSED
         bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
-        refused = judged.verdict.rejected  # how small its loss may be says nothing
-        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "
+        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "  # says nothing of a harm
+        if (watched := judged.watched) is not None:
+            sure = f"Judged by the {cited(watched.record)}: {watched.errors}. "
         sure += (
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
             f"change {change.looks} that was measured on this suite."
         )
-        shown += [Paragraph(sure), *_how(change)]
-        shown += _tasks("Tasks of val that score lower", judged.worse)
+        shown += [sure, *_how(change, worst=worst), _tasks("Tasks of val that score lower", judged.worse)]
         for split, verdict in (("val", judged.verdict), ("test", judged.test)):
             if verdict is not None:
-                shown += _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
-                shown += _tasks(f"Tasks of {split} that pass now", verdict.fixed)
+                shown.append(_tasks(f"Tasks of {split} that no longer pass", verdict.broken))
+                shown.append(_tasks(f"Tasks of {split} that pass now", verdict.fixed))
     if (beside := change.base_measurement) is not None:
-        told = f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}."
-        shown += [Paragraph(told), *_how(beside)]
+        shown.append(f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}.")
+        shown += _how(beside, worst=worst)
     rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
     rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
-    return [*shown, *([Bullets(rows)] if rows else [])]
+    return paragraphs(*shown, bullets(rows))
 
 
 def _tells_difference(change: GatedChange) -> bool:
@@ -163,16 +156,15 @@ def _why(measured: GatedChange | SuiteMeasurement) -> str:
     return cited(measured.reason.removeprefix(f"{measured.standing.value}: "), _LONGEST)
 
 
-def _how(measured: GatedChange | SuiteMeasurement) -> list[ReportBlock]:
-    """Show how tasks broke: the worst to fold out, and where the page with all of them is."""
+def _how(measured: GatedChange | SuiteMeasurement, *, worst: bool) -> tuple[str, str]:
+    """Show how tasks broke: the worst to fold out, printed before, and where the page with all of them is."""
     page = f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
-    return [*([MarkdownText(measured.worst)] if measured.worst else []), *paragraphs(page if measured.page else "")]
+    return measured.worst if worst else "", page if measured.page else ""
 
 
-def _tasks(label: str, tasks: Sequence[str]) -> list[ReportBlock]:
-    shown = ", ".join(cited(task, 80) for task in tasks[:_MOST_SHOWN])
+def _tasks(label: str, tasks: Sequence[str]) -> str:
     more = f" and {len(tasks) - _MOST_SHOWN} more" if len(tasks) > _MOST_SHOWN else ""
-    return paragraphs(f"{label}: {shown}{more}." if tasks else "")
+    return f"{label}: {', '.join(cited(task, 80) for task in tasks[:_MOST_SHOWN])}{more}." if tasks else ""
 
 
 def _finding(finding: ChangeFinding) -> str:
@@ -196,8 +188,7 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
         return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
     if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
-    broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
-    label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    label, tasks = ("it broke", judged.broken) if judged.broken else ("worse", judged.worse)
     listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks else ""
     return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
@@ -251,7 +242,7 @@ def _xml_cases(change: GatedChange, *, strict: bool) -> Iterator[tuple[str, str,
     elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
         kind = "skipped"
     elif judged.answer is ReviewAnswer.REFUSED:
-        broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
+        broken = dict.fromkeys((*judged.broken, *judged.worse))
         kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
     yield "measurement", kind, change.reason, text
 

@@ -1,182 +1,166 @@
-"""Print blocks as one HTML page that needs nothing else: no network, no fonts, no scripts; every text is escaped."""
+"""Make an HTML page of a report's Markdown that needs nothing else: no network, no fonts, no scripts.
+
+The parser is given our own words alone; texts from elsewhere are put in their places afterwards, escaped.
+"""
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
+from itertools import count
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.token import Token
 
-from skillopt.reports.blocks import Diff, Grid, Heading, ReportBlock, split_quoted
-from skillopt.reports.view import FOLDS, Cell, CellState, HeatRow
+from skillopt.reports.markdown import replace_marked
 from skillopt.safety.escaping import escape_hidden
-from skillopt.skills.word_diff import Piece, PieceKind, diff_words
 
-_MOST_LINES: Final = 160
-"""Tasks of a split that are shown."""
-
-_MOST_VERSIONS: Final = 12
-_MOST_HUNKS: Final = 200
-_LONG_CELL: Final = 40
-_SPLITS: Final = {
-    "train": "Train",
-    "val": "Validation",
-    FOLDS[0]: "First fold",
-    FOLDS[1]: "Second fold",
-    "test": "Held-out test",
-    "": "Other tasks",
-}
+_TOKEN: Final = re.compile("(<p>)?\x02(\\d+)\x03(?(1)</p>|)")
+_FOLD: Final = re.compile(r"<details><summary>[^<>]*</summary>|</details>")
+_RESULT: Final = re.compile(r"<td>(?:(pass)|(fail)(?: \d?\.\d+)?|\d+/\d+ pass)(?:, (fixed|broken))?</td>")
+_SECTION: Final = re.compile("^## (.*)$", re.MULTILINE)
 
 
-def print_page(title: str, eyebrow: str, blocks: Sequence[ReportBlock], *, heading: str, footer: str) -> str:
-    """Print blocks; those before the first heading of the second level stand in the head of the page."""
-    environment = _environment()
-    style = (files("skillopt.reports") / "templates" / "report.css").read_text(encoding="utf-8")
-    first: list[ReportBlock] = []
-    sections: dict[str, tuple[Heading, list[ReportBlock]]] = {}
-    newest = first
-    for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:  # noqa: PLR2004 - as the docstring says
-            own = "".join(split_quoted(block.words)[::2]).lower()
-            anchor = block.anchor or re.sub(r"[^a-z0-9]+", "-", own).strip("-")
-            newest = []
-            sections[f"{anchor}-{len(sections)}" if anchor in sections else anchor] = (block, newest)
-        else:
-            newest.append(block)
+def print_page(title: str, eyebrow: str, text: str, *, heading: str, footer: str) -> str:
+    """Make a page; what stands before the first heading of the second level stands in its head."""
+    texts: list[tuple[str, str | None]] = []
+
+    def keep(marked: str, language: str | None, _: str) -> str:
+        texts.append((marked, language))
+        return f"\x02{len(texts) - 1}\x03"
+
+    head, *parts = _SECTION.split(replace_marked(text, keep))
+    eyebrow = replace_marked(eyebrow, keep)
+    anchors = _anchors(parts[::2])
+    parser, tables = _parser(), count(1)
+    shown = [
+        f'<section id="{anchor}" aria-labelledby="{anchor}-h">\n<h2 id="{anchor}-h">{parser.renderInline(name)}</h2>\n'
+        f"{_styled(parser.render(body), tables)}</section>"
+        for anchor, name, body in zip(anchors, parts[::2], parts[1::2], strict=True)
+    ]
+    links = "\n".join(
+        f'<li><a href="#{anchor}">{parser.renderInline(name)}</a></li>'
+        for anchor, name in zip(anchors, parts[::2], strict=True)
+    )
+    style = (files("skillopt.reports") / "report.css").read_text(encoding="utf-8")
     hashed = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
-    return environment.get_template("page.html").render(
-        title=title,
-        eyebrow=eyebrow,
-        heading=heading,
-        footer=footer,
-        first=first,
-        sections=sections,
-        policy=Markup(policy),  # noqa: S704 - made of our own words and a hash
-        style=Markup(style),  # noqa: S704 - our own file
+    page = _PAGE.format(
+        policy=f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'",
+        title=_shown(title),
+        style=style,
+        eyebrow=parser.renderInline(eyebrow),
+        heading=_shown(heading),
+        head=_styled(parser.render(head), tables),
+        links=links,
+        sections="\n".join(shown),
+        footer=escape(footer),
     )
+    return _TOKEN.sub(lambda found: _marked(*texts[int(found[2])], alone=bool(found[1])), page)
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("skillopt.reports"),
-        autoescape=True,
-        finalize=_escaped,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="skillopt">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<div class="page">
+<header>
+<p class="eyebrow">SkillOpt · {eyebrow}</p>
+<h1><bdi>{heading}</bdi></h1>
+{head}</header>
+<nav aria-label="Sections"><ol>
+{links}
+</ol></nav>
+<main id="main">
+{sections}
+</main>
+<footer>
+<p>{footer} Texts of models, tasks and traces are shown as they are and can do nothing here; ⟨U+200B⟩ marks a character
+that would not be seen.</p>
+</footer>
+</div>
+</body>
+</html>
+"""
+
+
+def _anchors(names: Sequence[str]) -> list[str]:
+    """Name the sections by our own words in their headings."""
+    found: list[str] = []
+    for name in names:
+        own = re.sub("\x02\\d+\x03", "", name).lower()
+        anchor = re.sub(r"[^a-z0-9]+", "-", own).strip("-") or "part"
+        found.append(f"{anchor}-{len(found)}" if anchor in found else anchor)
+    return found
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table")
+    for kind in ("html_block", "html_inline"):
+        parser.add_render_rule(kind, _own_html)
+    return parser
+
+
+def _own_html(
+    renderer: RendererProtocol,  # noqa: ARG001 - the parser gives it
+    tokens: Sequence[Token],
+    at: int,
+    options: Mapping[str, object],  # noqa: ARG001 - the parser gives it
+    env: Mapping[str, object],  # noqa: ARG001 - the parser gives it
+) -> str:
+    """Let through what folds a text away, and nothing else."""
+    written = tokens[at].content
+    return written if _FOLD.fullmatch(written.strip()) else escape(written)
+
+
+def _styled(page: str, tables: "count[int]") -> str:
+    """Give tables, results and boxes what the stylesheet knows them by; a table that scrolls can be reached by keys."""
+    page = re.sub(
+        "<table>",
+        lambda _: f'<div class="scroll" role="region" aria-label="Table {next(tables)}" tabindex="0">\n<table>',
+        page,
     )
-    environment.filters |= {
-        "by_split": _by_split,
-        "compared": _compared,
-        "label": lambda words: "".join(split_quoted(words)).replace("`", ""),
-        "is_long": lambda cell: len(cell) > _LONG_CELL,
-        "kind": lambda block: type(block).__name__,
-        "words": _words,
-    }
-    return environment
+    page = page.replace("</table>", "</table>\n</div>")
+    page = re.sub(
+        r"<blockquote>\n<p>\[!([A-Z]+)\]", lambda found: f'<blockquote class="{found[1].lower()}">\n<p>', page
+    )
+    return _RESULT.sub(_result, page)
 
 
-def _escaped(value: object) -> object:
-    """Escape what a template shows: text hides nothing, markup of our own stays as it is."""
-    if isinstance(value, Markup) or not isinstance(value, str):
-        return value
-    return escape(escape_hidden(value))
+def _result(found: "re.Match[str]") -> str:
+    """Colour a cell that says how a task went."""
+    kind = found[1] or found[2] or "part"
+    classes = " ".join(filter(None, (kind, found[3])))
+    return f'<td class="{classes}">{found[0].removeprefix("<td>")}'
 
 
-def _words(words: str) -> Markup:
-    """Show words of a block: our own with their marks, texts from elsewhere as they are."""
-    pieces = split_quoted(words)
-    own = [str(escape(escape_hidden(piece))) for piece in pieces[::2]]
-    text = own[0] + "".join(f"\x02{at}\x03{after}" for at, after in enumerate(own[1:]))
-    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-
-    def quote(found: "re.Match[str]") -> str:
-        return f'<bdi class="mono">{escape(escape_hidden(pieces[2 * int(found[1]) + 1]))}</bdi>'
-
-    return Markup(re.sub("\x02(\\d+)\x03", quote, text))  # noqa: S704 - each piece is escaped above
+def _shown(text: str) -> str:
+    return escape(escape_hidden(text))
 
 
-def _compared(diff: Diff) -> Iterator[tuple[int, Sequence[Piece]]]:
-    """Compare two texts word by word: each place that changed, after so many lines that are the same."""
-    shown = 1
-    for hunk in diff_words(diff.before, diff.after, context=1)[:_MOST_HUNKS]:
-        yield hunk.before - shown, hunk.pieces
-        old = "".join(piece.text for piece in hunk.pieces if piece.kind is not PieceKind.NEW)
-        shown = hunk.before + len(old.splitlines())
+def _marked(text: str, language: str | None, *, alone: bool) -> str:
+    """Show a text from elsewhere as it is; of a difference mark the lines."""
+    if language is None:
+        shown = f'<bdi class="mono">{_shown(text)}</bdi>'
+        return f"<p>{shown}</p>" if alone else shown
+    if language == "diff":
+        return f'<pre class="diff" dir="auto">{"".join(map(_line, text.splitlines()))}</pre>'
+    return f'<pre class="{language or "trace"}" dir="auto">{_shown(text)}</pre>'
 
 
-@dataclass(frozen=True, slots=True)
-class _GridLine:
-    """A task with text, words and classes of each cell, and how its state changed."""
-
-    task: str
-    cells: tuple[tuple[str, str, str], ...]
-    flips: frozenset[str]
-    urgency: int
-    """What needs a look first: broken, not passing in the end, fixed, the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class _SplitGrid:
-    name: str
-    versions: tuple[str, ...]
-    lines: list[_GridLine]
-    counts: tuple[tuple[str, int], ...]
-
-
-def _by_split(grid: Grid) -> Iterator[_SplitGrid]:
-    """Choose what is shown: the first version and the last ones; of each split what broke and failed first."""
-    places = list(range(len(grid.versions)))
-    if len(places) > _MOST_VERSIONS:
-        places = [0, *places[-(_MOST_VERSIONS - 1) :]]
-    for split, name in _SPLITS.items():
-        rows = [row for row in grid.rows if row.split == split]
-        ran = [row for row in rows if any(row.cells[at].repeats for at in places)]
-        lines = sorted((_line(row, places) for row in ran), key=lambda line: line.urgency)
-        counts = (
-            *((flip, sum(flip in line.flips for line in lines)) for flip in ("fixed", "broken")),
-            ("more that were not run", len(rows) - len(ran)),
-            ("more that are left out", max(0, len(lines) - _MOST_LINES)),
-            ("versions after the first left out", len(grid.versions) - len(places)),
-        )
-        if rows:
-            yield _SplitGrid(name, tuple(grid.versions[at] for at in places), lines[:_MOST_LINES], counts)
-
-
-def _line(row: HeatRow, places: Sequence[int]) -> _GridLine:
-    cells: list[tuple[str, str, str]] = []
-    flips: set[str] = set()
-    last = Cell()
-    for cell in (row.cells[at] for at in places):
-        flip = ""
-        if last.repeats and cell.repeats and _passes(last) != _passes(cell):
-            flip = "fixed" if _passes(cell) else "broken"
-            flips.add(flip)
-        cells.append(_cell(cell, flip))
-        last = cell if cell.repeats else last
-    urgency = (2 if flips else 3) if _passes(last) else (0 if "broken" in flips else 1)
-    return _GridLine(row.task, tuple(cells), frozenset(flips), urgency)
-
-
-def _cell(cell: Cell, flip: str) -> tuple[str, str, str]:
-    score = f"{cell.score or 0:.2f}".removeprefix("0")
-    text, state = {
-        CellState.PASSED: ("✓", "passed"),
-        CellState.MIXED: (f"{cell.passed}/{cell.repeats}", "mixed"),
-        CellState.FAILED: (score if cell.score else "0", f"failed l{round((cell.score or 0) * 4)}"),
-        CellState.NOT_EVALUATED: ("·", ""),
-    }[cell.state]
-    return text, ", ".join(filter(None, (cell.state.value, flip))), f"{state} {flip}".strip()
-
-
-def _passes(cell: Cell) -> bool:
-    """Return whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
-    return 2 * cell.passed > cell.repeats
+def _line(line: str) -> str:
+    tag = {"+": "ins", "-": "del"}.get(line[:1], "")
+    return f"<{tag}>{_shown(line)}</{tag}>\n" if tag else f"{_shown(line)}\n"

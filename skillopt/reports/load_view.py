@@ -9,12 +9,11 @@ from statistics import fmean
 from typing import TypeVar
 
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.recording import recorded_acts, scored_by
+from skillopt.execution.records import recorded_acts, scored_by
+from skillopt.figures import headline_of_verdict, tally_passed
 from skillopt.gate.decide import Outcome, Verdict
-from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.loop.events import (
     BaselineMeasured,
-    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -27,11 +26,8 @@ from skillopt.loop.events import (
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
-    StepFailed,
-    StepStarted,
     TasksSetAside,
     TextScreened,
-    TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
     decode_event,
@@ -40,11 +36,10 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.project import Project, Selection
+from skillopt.reports.lines import StepLog, StepView
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
-    Ablation,
-    AskedAndPaid,
     Cell,
     DraftView,
     EditView,
@@ -52,7 +47,6 @@ from skillopt.reports.view import (
     GateView,
     HeatRow,
     RunView,
-    StepView,
     VersionView,
 )
 from skillopt.review.inspection import RunRollouts, find_suspicions
@@ -125,7 +119,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     identity, target, model, *rest = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
-    spend = ledger.spending(record.id)
     return RunView(
         run=record.id,
         skill=record.skill,
@@ -141,25 +134,14 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         model=model,
         # Beside training, the last part says what was asked for.
         judge=rest[0] if len(rest) > (record.kind != "training") else "",
-        preset=str(settings.get("preset", "")),
-        metric=str(settings.get("metric", "")),
-        gate_rule=str(settings.get("gate", "")),
-        confidence=_number(settings, "confidence") or 0.9,
+        confidence=float(str(settings.get("confidence") or 0.9)),
         settings=tuple(
             (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             for name, value in settings.items()
             if value is not None
         ),
-        limits={name: _number(settings, f"max_{name}") for name in ("rollouts", "usd", "tokens")},
-        spend=spend,
-        rollouts=AskedAndPaid(None, spend["target"].calls if "target" in spend else 0),
-        calls=AskedAndPaid(None, spend["optimizer"].calls if "optimizer" in spend else 0),
+        spend=ledger.spending(record.id),
     )
-
-
-def _number(settings: Mapping[str, object], name: str) -> float:
-    found = settings.get(name)
-    return float(found) if isinstance(found, int | float) else 0.0
 
 
 def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
@@ -248,30 +230,23 @@ def _text_digest(start: Skill, text: str) -> str:
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
     """Build the view of a run from its record."""
     events = [event for _, event in recorded.events]
-    gates = _gates(recorded.events)
+    gates = _gates(events)
     versions = _versions(head, recorded, gates)
     splits = recorded.splits.values()
     counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
     if recorded.folds:
         counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
-    caps, ended = _last(events, CapsRaised), _last(events, RunEnded)
+    ended = _last(events, RunEnded)
     started, aside = _last(events, RunStarted), _last(events, TasksSetAside)
     withheld = _last(events, ReleaseCheckWithheld)
-    if caps is not None:
-        limits = (caps.max_rollouts, caps.max_usd, caps.max_tokens)
-        raised = dict(zip(("rollouts", "usd", "tokens"), (cap or 0 for cap in limits), strict=True))
-        head = replace(head, limits=raised)
-    if ended is not None:
-        asked = replace(head.rollouts, asked=ended.rollouts), replace(head.calls, asked=ended.calls)
-        head = replace(head, rollouts=asked[0], calls=asked[1])
     return replace(
         head,
         suite=started.suite if started else "",
-        steps_planned=started.steps if started else 0,
+        rollouts=ended.rollouts if ended else None,
         splits=counts,
         headline=gained_by_run(events),
-        baseline=_last(events, BaselineMeasured),
         steps=_steps(events),
+        patch_tests=tuple(_all(events, PatchTested)),
         edits=_EditFates(recorded).views,
         gates=tuple(gates),
         versions=tuple(versions),
@@ -295,34 +270,21 @@ def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
 
 
 def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
-    steps: dict[int, StepView] = {}
-    for event in events:
-        if not isinstance(event, StepStarted | TrainMeasured | PatchTested | StepFailed):
-            continue
-        known = steps.get(event.step, StepView(event.step))
-        match event:
-            case TrainMeasured():
-                known = replace(known, train=event.tally)
-            case PatchTested():
-                known = replace(known, patch_tests=(*known.patch_tests, event))
-            case StepFailed():
-                known = replace(known, failure=f"{event.stage}: {event.reason}")
-        steps[event.step] = known
-    return tuple(steps.values())
+    log = StepLog()
+    return tuple(step for event in events for step in log.note(event))
 
 
-def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
+def _gates(events: Iterable[Event]) -> list[GateView]:
     gates: list[GateView] = []
     texts: list[str] = []
-    for at, event in events:
+    for event in events:
         if isinstance(event, GateDecided):
             texts.append(event.text)
             ids = tuple(change.edit.id for change in event.changes)
-            number, asked = len(gates) + 1, event.rollouts or 0
-            gates.append(GateView(number, event.step, event.kind, event.verdict, at=at, edits=ids, rollouts=asked))
+            gates.append(GateView(len(gates) + 1, event.kind, event.verdict, ids))
         elif isinstance(event, VersionAccepted) and gates:
             of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
-            gates[of] = replace(gates[of], version=event.number, rollouts=event.rollouts)
+            gates[of] = replace(gates[of], version=event.number)
     return gates
 
 
@@ -332,8 +294,7 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
     text = start.document.text
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
     if (baseline := _last(events, BaselineMeasured)) is not None:
-        tally = baseline.tally
-        first = replace(first, passed=passed_words(tally.passed * tally.measured, tally.measured))
+        first = replace(first, passed=tally_passed(baseline.tally), score=baseline.tally.score)
     if gates:
         first = _measured(first, gates[0].verdict, 0)
     found = [first]
@@ -349,9 +310,9 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
 
 def _measured(version: VersionView, verdict: Verdict, side: int) -> VersionView:
     """Add what a comparison measured of a version: the incumbent is side 0, the candidate side 1."""
-    passed, score = version.passed, (verdict.before, verdict.after)[side]
+    passed, score = version.passed, version.score
     if (headline := headline_of_verdict(verdict)) is not None:
-        passed = (headline.before, headline.after)[side]
+        passed, score = ((headline.before, headline.score_before), (headline.after, headline.score_after))[side]
     usd, turns = (verdict.costs[side].usd, verdict.costs[side].turns) if verdict.costs else (None, None)
     return replace(version, score=score, passed=passed, usd=usd, turns=turns)
 
@@ -416,9 +377,8 @@ class _EditFates:
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
                     self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                found = Ablation(event.tasks, event.runs, event.failed)
                 fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=found)
+                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=event)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
                 self._gates += isinstance(event, GateDecided)
                 for change in event.changes:
@@ -453,29 +413,15 @@ class _EditFates:
         return known
 
     def _first(self, edit: Edit, step: int) -> EditView:
-        document, after = SkillDocument(self._text), edit.content.strip("\n")
-        before = "" if edit.op.value == "add" else edit.anchor
+        document = SkillDocument(self._text)
         place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
         around = [section.title for section in document.sections if section.start <= place < section.end]
         section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
-        cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
-        return EditView(
-            edit.id,
-            step,
-            edit.op.value,
-            section,
-            before,
-            after=after,
-            rationale=edit.rationale,
-            tasks=cited,
-            tokens_added=estimate_tokens(after),
-            tokens_removed=estimate_tokens(before),
-        )
+        return EditView(edit, step, section, tuple(one for one in edit.tasks if not self._train or one in self._train))
 
 
-def _taught(recorded: RunRecords) -> Collection[str] | None:
-    """Return tasks that edits may be made from, those of both folds where there are any; None when not known."""
+def _taught(recorded: RunRecords) -> Collection[str]:
+    """List tasks that edits may be made from, those of both folds where there are any; empty when not known."""
     folded = frozenset().union(*recorded.folds)
-    train = {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
-    return train if recorded.splits else None
+    return {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}

@@ -1,51 +1,45 @@
-"""Report of a run as blocks, made once for every printer; every text from elsewhere is cited."""
+"""Report of a run as Markdown of which every other form is made; every text from elsewhere is marked."""
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Tally
-from skillopt.gate.decide import LOSS_ERRORS, Outcome, Verdict
-from skillopt.gate.grades import GRADE_MEANINGS, gain_words, grade_name, grade_words
-from skillopt.gate.headline import (
+from skillopt.figures import (
     HELD_OUT,
     VAL,
-    compared_words,
+    comparison_words,
+    explain_grade,
     headline_of_verdict,
-    metric_label,
-    passed_cells,
-    passed_words,
-    tally_words,
+    name_grade,
+    tally_passed,
 )
+from skillopt.gate.decide import Outcome
 from skillopt.loop.release_check import look_confidence
-from skillopt.reports.blocks import (
-    Bullets,
-    Commands,
-    Grid,
-    Heading,
-    Paragraph,
-    ReportBlock,
-    Table,
-    act_blocks,
+from skillopt.reports.html import print_page
+from skillopt.reports.markdown import (
+    bullets,
     cited,
-    difference_blocks,
+    commands,
+    details,
     list_names,
     paragraphs,
+    print_markdown,
+    quote_block,
+    tell_acts,
+    tell_difference,
+    write_table,
 )
-from skillopt.reports.run_edits import (
-    ReportLimits,
-    edits_not_taken,
-    list_draft_edits,
-    list_taken_edits,
-    list_units,
-    more_line,
-    name_files,
-    show_changes,
-)
-from skillopt.reports.view import GateView, RunView
+from skillopt.reports.terminal import print_terminal
+from skillopt.reports.view import FOLDS, Cell, EditView, Fate, GateView, HeatRow, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import diff_documents
+from skillopt.skills.trained_files import split_text
 from skillopt.storage.ledger import noun_of
 
 _OUTCOMES: Final = {
@@ -56,194 +50,233 @@ _OUTCOMES: Final = {
 }
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
+_MOST_VERSIONS: Final = 12
+_LONGEST_DIFF: Final = 200_000
+_SPLITS: Final = ("train", "val", *FOLDS, "test", "")
 
 
-def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock] = ()) -> list[ReportBlock]:
-    """Make the blocks of the whole report, `extra` ones before the settings."""
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How long a report may be: characters of a text, and rows of a table or names in a list."""
+
+    text: int = 1000
+    rows: int = 1_000_000
+
+
+def render_markdown(view: RunView) -> str:
+    """Return the whole run as Markdown."""
+    return print_markdown(_titled(view))
+
+
+def render_text(view: RunView, width: int) -> str:
+    """Return the whole run as plain text for a terminal."""
+    return print_terminal(_titled(view), width)
+
+
+def render_page(view: RunView, rollouts: str = "") -> str:
+    """Return the run as one HTML page, with rollouts before its settings."""
+    kind = "run" if view.kind == "training" else view.kind
+    return print_page(
+        f"{view.skill}: run {view.run}",
+        f"{cited(kind)} {cited(view.run)}",
+        _report(view, ReportLimits(rows=150), rollouts),
+        heading=view.skill,
+        footer="Written by SkillOpt from the record of the run; no number is from a model's text.",
+    )
+
+
+def _titled(view: RunView) -> str:
+    title = f"# {cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}"
+    return paragraphs(title, _report(view, ReportLimits(text=5000)))
+
+
+def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
     ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
-    return [
-        *paragraphs(
+    texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
+    return paragraphs(
+        *(
             _headline(view),
             view.caution,
             _size_change(view),
             f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
-        ),
-        *_difference(view),
-        *(Heading("Edits"), *list_taken_edits(view, limits), *show_changes(view)),
-        *_headed([("Text and the tasks that need it", list_units(view, limits))], 2),
-        *_headed(_found(view, limits, whole=True), 2),
-        *_headed([("Tasks by version", _tasks_by_version(view))], 2),
-        *extra,
-        *_headed([("Settings", _settings(view)), *_advice(view)], 2),
-    ]
-
-
-def _difference(view: RunView) -> list[ReportBlock]:
-    """Compare the text before training with the newest one, the draft where there is one."""
-    texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
-    new = difference_blocks(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else []
-    return [*new, *act_blocks(view.new_acts)]
-
-
-def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """Make the blocks of what a run's record tells beside its headline and the edits that were taken."""
-    return _headed(
-        [
-            ("Text and the tasks that need it", list_units(view, limits)),
-            *_found(view, limits, whole=False),
-            *_advice(view),
-        ],
-        3,
+            tell_difference(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else "",
+            tell_acts(view.new_acts),
+            _headed("##", "Edits", paragraphs(_taken_edits(view, limits), _changes(view))),
+            _headed("##", "Draft", _draft(view, limits)),
+            _headed("##", "Tasks fixed and broken", _flips(view, limits)),
+            _headed("##", "Steps", "" if view.shrunk else _steps(view)),
+            *_details(view, limits, "##"),
+            _headed("##", "Tasks by version", _tasks_by_version(view, limits)),
+            rollouts,
+            _headed("##", "Settings", _settings(view)),
+            *_advice(view, "##"),
+        )
     )
 
 
-def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> list[ReportBlock]:
-    return [one for title, blocks in sections if blocks for one in (Heading(title, level), *blocks)]
+def run_details(view: RunView, limits: ReportLimits) -> str:
+    """Tell what a run's record has beside its headline and the edits that were taken."""
+    return paragraphs(*_details(view, limits, "###"), *_advice(view, "###"))
 
 
-def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
-    draft = _draft(view)
-    return [
-        ("Draft", [*draft, *list_draft_edits(view, limits)] if draft and whole else draft),
-        ("Tasks fixed and broken", _flips(view, limits) if whole else []),
-        ("Held-out test", [] if view.shrunk else _held_out_test(view)),
-        (f"Gates on {_judged_on(view)}", _gates(view, limits)),
-        ("Steps", _steps(view) if whole and not view.shrunk else []),
-        ("Verifiers to check", _suspects(view)),
-        ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
-        ("Unsolved tasks", _not_learned(view, limits)),
-        ("Cost", [*_cost(view), *(_versions(view) if whole else [])]),
-        ("Not taken", edits_not_taken(view, limits)),
-    ]
+def _details(view: RunView, limits: ReportLimits, level: str) -> Iterator[str]:
+    yield _headed(level, "Text and the tasks that need it", _units(view, limits))
+    yield _headed(level, "Held-out test", "" if view.shrunk else _held_out_test(view))
+    yield _headed(level, f"Gates on {_judged_on(view)}", _gates(view, limits))
+    yield _headed(level, "Verifiers to check", _suspects(view))
+    yield _headed(level, "Suspicious rollouts", _suspicious_rollouts(view, limits))
+    yield _headed(level, "Unsolved tasks", _not_learned(view, limits))
+    yield _headed(level, "Cost", _cost(view))
+    yield _headed(level, "Not taken", _edits_not_taken(view, limits))
 
 
-def _advice(view: RunView) -> list[tuple[str, list[ReportBlock]]]:
-    return [("Reproduce and roll back", _reproduce(view)), ("What the numbers do not show", _not_shown(view))]
+def _advice(view: RunView, level: str) -> Iterator[str]:
+    yield _headed(level, "Reproduce and roll back", _reproduce(view))
+    yield _headed(level, "What the numbers do not show", _not_shown(view))
+
+
+def _headed(level: str, title: str, text: str) -> str:
+    return f"{level} {title}\n\n{text}" if text else ""
+
+
+def _place(view: RunView) -> str:
+    return "" if view.folded or view.shrunk else VAL
 
 
 def _headline(view: RunView) -> str:
-    """State the verdict of the run with the gain and its interval."""
+    """State what the run came to: tasks passed, gain, grade."""
+    accepted, taken = view.accepted, view.taken_gates
+    grade = f"; **{name_grade(accepted[-1].grading)}**" if accepted and accepted[-1].grading else ""
     if view.test is not None:
         verdict = view.test.verdict
-        return f"**{_OUTCOMES[verdict.outcome]}**: {_comparison(view, verdict, HELD_OUT)}."
-    if view.taken_gates:
-        return _accepted(view)
-    if view.draft is not None:
-        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
-        return f"**{passed}{grade_words(view.draft.grading)}**. No version was accepted. The draft waits for a person."
+        return f"**{_OUTCOMES[verdict.outcome]}**: {comparison_words(verdict, HELD_OUT)}{grade}."
+    if taken:
+        told = view.headline.words if view.headline else comparison_words(taken[-1].verdict, _place(view))
+        versions = f", by {len(taken)} versions" if len(taken) > 1 else ""
+        where = f"on {_judged_on(view)}, not tested on the held-out `test` split"
+        return f"**{_OUTCOMES[taken[-1].verdict.outcome]}** {where}: {told}{versions}{grade}."
+    if (draft := view.draft) is not None:
+        told = f"{draft.headline.words}; " if draft.headline else ""
+        return f"{told}**{name_grade(draft.grading)}**. No version was accepted. The draft waits for a person."
     if not view.gates:
-        return "**no verdict**: no candidate reached the gate."
+        return "**No verdict**: no candidate reached the gate."
     found = count_noun(len(view.gates), "candidate")
     return f"**{_OUTCOMES[view.gates[-1].verdict.outcome]}**: {found}, none accepted."
-
-
-def _accepted(view: RunView) -> str:
-    """State what the accepted versions gained, without a held-out test."""
-    taken = view.taken_gates
-    verdict = taken[-1].verdict
-    newest = _comparison(view, verdict)
-    if grading := view.accepted[-1].grading if view.accepted else None:
-        newest += f"; {grade_words(grading)}"
-    if len(taken) > 1 and view.headline is not None:
-        newest = f"{view.headline.words}, by {len(taken)} versions; the newest one: {newest}"
-    place = f"on {_judged_on(view)}, not tested on the held-out `test` split"
-    return f"**{_OUTCOMES[verdict.outcome]}** {place}: {newest}."
 
 
 def _judged_on(view: RunView) -> str:
     if view.shrunk:
         return "all tasks that are not held out"
-    return "two folds, each by the other's edits" if view.folded else "`val`"
-
-
-def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
-    missing = f", {verdict.missing} not measured" if verdict.missing else ""
-    where = place or ("" if view.folded or view.shrunk else VAL)
-    found = headline_of_verdict(verdict, where)
-    passed = found.passed if found else compared_words(verdict, where, view.metric)
-    score = f"; {found.score}" if found else ""
-    return (
-        f"{passed}{_points(verdict)}{score}; {verdict.wins} better, {verdict.ties} equal, "
-        f"{verdict.losses} worse{missing}"
-    )
-
-
-def _points(verdict: Verdict) -> str:
-    """Give the gain in tasks passed with its interval; empty where no task was measured."""
-    return f", {gain_words(verdict.gain, verdict.low, verdict.high)}" if verdict.pairs else ""
-
-
-def _confidence(verdict: Verdict) -> str:
-    """Confidence of a verdict, never quite 1."""
-    return f"{verdict.confidence:.3f}" if verdict.confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - would be rounded up
-
-
-def _draft(view: RunView) -> list[ReportBlock]:
-    """State what waits, what was shown of it and what was not, and what to do with it."""
-    if (found := view.draft) is None:
-        return []
-    grading, skill = found.grading, quote(view.skill)
-    meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
-    shown = [f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."]
-    shown += [f"A person must look at it first: {cited(mark)}." for mark in found.marks]
-    if found.taken:
-        return paragraphs(*shown, f"A person made it version {cited(found.taken[:10])}.")
-    if not found.commit:
-        return paragraphs(*shown, "It is on no branch.")
-    where = f"It is on branch {cited(found.branch)}, and becomes a version when taken:"
-    if grading is not None and not grading.offered:
-        return paragraphs(*shown, f"On branch {cited(found.branch)} it is kept, and not offered.")
-    return [*paragraphs(*shown, where), Commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"])]
-
-
-def _noise(view: RunView) -> str:
-    """State the noise floor and the least gain that the gate can prove; empty before the baseline."""
-    if (base := view.baseline) is None:
-        return ""
-    floor = "The first skill was measured once, so its noise is unknown."
-    if base.noise is not None:
-        floor = f"The first skill, measured twice on `val`, differs by ± {base.noise:.3f} (standard error)."
-    least = "`val` is too small to prove any gain."
-    if base.least_gain is not None:
-        least = f"The least gain in passed tasks that `val` can prove is {base.least_gain:.3f}."
-    return f"The gate compares the {metric_label(view.metric)}, from 0 to 1. {floor} {least}"
+    return "two halves, each by the other's edits" if view.folded else "`val`"
 
 
 def _size_change(view: RunView) -> str:
     """Count the versions and edits accepted, and the skill's tokens before and after."""
-    if len(view.versions) < 2:  # noqa: PLR2004 - before and after
+    if not view.accepted:
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
-    taken = count_noun(view.funnel["accepted"], "edit")
-    made = f"{count_noun(len(view.accepted), 'version')} with {taken}"
-    files = name_files(view.versions[0].text)
-    return f"{made}. `{files}` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+    made = f"{count_noun(len(view.accepted), 'version')} with {count_noun(len(_taken(view)), 'edit')}"
+    files = _name_files(view.versions[0].text)
+    return f"{made}. {files} goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
-def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    if not view.gates:
-        return paragraphs("No candidate reached the gate.", _noise(view))
-    columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
-    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
-    more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
-    return [
-        Table((*columns, "better / equal / worse", "confidence"), rows),
-        *paragraphs(more, _noise(view)),
-        *paragraphs("" if view.test else _guarantee(view)),
+def _name_files(text: str) -> str:
+    return " + ".join(cited(part.path) for part in split_text(text))
+
+
+def _taken(view: RunView) -> list[EditView]:
+    return [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+
+
+def _taken_edits(view: RunView, limits: ReportLimits) -> str:
+    edits = _taken(view)
+    guided = [
+        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
+        for version in view.accepted
+        if version.kind == "slow update"
     ]
+    none = "" if edits or guided else "No edit was taken."
+    return paragraphs(_list_edits(edits, view, limits), *guided, none)
 
 
-def _gate(gate: GateView) -> tuple[str, ...]:
-    verdict = gate.verdict
-    what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
-    outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
-    tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
-    counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
-    gain = gain_words(verdict.gain, verdict.low, verdict.high)
-    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
+def _list_edits(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> str:
+    """List edits with what is known of each; an ablation counts runs without it that make a mistake it removes."""
+
+    def ablated(edit: EditView) -> str:
+        found = edit.ablation
+        if found is None or not found.runs:
+            return ""
+        return f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
+
+    rows = [
+        f"**{number}** {_edit(edit, limits)} — {cited(edit.edit.rationale, limits.text) or 'no reason'}; for "
+        f"{list_names(edit.tasks, limits.rows)}.{ablated(edit)}"
+        for number, edit in enumerate(edits[: limits.rows], 1)
+    ]
+    return paragraphs(bullets(rows), _more(len(edits) - len(rows), "edit", view.run))
 
 
-def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+def _edit(view: EditView, limits: ReportLimits) -> str:
+    edit = view.edit
+    before, after = (cited(text, limits.text) or "—" for text in (edit.anchor, edit.content))
+    place = f" in {cited(view.section, limits.text)}" if view.section else ""
+    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op.value, f"{before} by {after}")
+    return f"{edit.op.value}{place}: {shown}"
+
+
+def _more(left: int, what: str, run: str) -> str:
+    """Count the rows left out and name the command that lists all; empty when none were."""
+    if left <= 0:
+        return ""
+    return f"{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
+
+
+def _changes(view: RunView) -> str:
+    """Show what each version changes, folded away."""
+
+    def change(before: str, after: str) -> str:
+        if len(before) + len(after) > _LONGEST_DIFF:
+            return "These texts are too long to be compared here; see `skillopt diff`."
+        found = diff_documents(SkillDocument(before), SkillDocument(after))
+        return quote_block(found, "diff") if found.strip() else ""
+
+    return paragraphs(
+        *(
+            details(
+                f"What version {after.number} changes in {_name_files(before.text)}",
+                paragraphs(
+                    f"Grade: {name_grade(after.grading)}." if after.grading else "",
+                    tell_difference(capability_difference(before.text, after.text)),
+                    change(before.text, after.text),
+                ),
+            )
+            for before, after in [*pairwise(view.versions)][-_MOST_VERSIONS:]
+        )
+    )
+
+
+def _draft(view: RunView, limits: ReportLimits) -> str:
+    """State what waits, what was shown of it and what was not, and what to do with it."""
+    if (found := view.draft) is None:
+        return ""
+    grading, skill = found.grading, quote(view.skill)
+    edits = [edit for edit in view.edits if edit.edit.id in found.edits]
+    meaning = f", that is {explain_grade(grading.grade)}" if grading else ""
+    told = [f"**{name_grade(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."]
+    told += [f"A person must look at it first: {cited(mark)}." for mark in found.marks]
+    if found.taken:
+        told.append(f"A person made it version {cited(found.taken[:10])}.")
+    elif not found.commit:
+        told.append("It is on no branch.")
+    elif grading is not None and not grading.offered:
+        told.append(f"On branch {cited(found.branch)} it is kept, and not offered.")
+    else:
+        told.append(f"It is on branch {cited(found.branch)}, and becomes a version when taken:")
+        told.append(commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"]))
+    return paragraphs(*told, _list_edits(edits, view, limits))
+
+
+def _flips(view: RunView, limits: ReportLimits) -> str:
     """List the flips of accepted versions and of the test: fail to pass, and pass to fail (regressions)."""
     taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.taken_gates]
     comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
@@ -256,71 +289,79 @@ def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         f"broke {len(verdict.broken)}{listed(verdict.broken)}"
         for place, verdict in comparisons
     ]
-    shown: ReportBlock = Bullets(lines) if lines else Paragraph("No version was accepted.")
-    return [shown, *paragraphs(more_line(len(taken) - limits.rows, "earlier gate", view.run))]
+    more = _more(len(taken) - limits.rows, "earlier gate", view.run)
+    return paragraphs(bullets(lines) or "No version was accepted.", more)
 
 
-def _held_out_test(view: RunView) -> list[ReportBlock]:
+def _steps(view: RunView) -> str:
+    """Say what each step did, in the words of the console."""
+    return bullets(f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
+
+
+def _units(view: RunView, limits: ReportLimits) -> str:
+    """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
+    rows = [
+        (
+            str(one.line),
+            cited(one.text, limits.text),
+            str(one.tokens),
+            "stays" if one.kept else "deleted",
+            list_names(one.tasks, limits.rows) if one.tasks else cited(one.reason),
+        )
+        for one in view.units[: limits.rows]
+    ]
+    more = _more(len(view.units) - len(rows), "unit", view.run)
+    return paragraphs(write_table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), more)
+
+
+def _held_out_test(view: RunView) -> str:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:
         training = view.state == "finished" and view.kind == "training"
         none = "the suite has no held-out tasks" if training else f"the run is a {view.kind} that is {view.state}"
         reason = view.test_withheld or (none if view.accepted else "nothing was accepted")
-        return paragraphs(f"There was no release check: {cited(reason)}.")
-
-    def row(name: str, tally: Tally) -> tuple[str, ...]:
-        passed = passed_words(tally.passed * tally.measured, tally.measured)
-        return name, passed, f"{tally.score:.2f}", str(tally.missing)
-
-    first = "released" if test.released else "before training"
-    rows = [row(first, test.before), row("after", test.after)]
-    return [Table(("", "tasks passed", "score", "not measured"), rows), Paragraph(_guarantee(view))]
-
-
-def _steps(view: RunView) -> list[ReportBlock]:
-    rows = [
-        (
-            str(step.number),
-            "—" if step.train is None else tally_words(step.train),
-            "; ".join(
-                f"{count_noun(len(one.edits), 'edit')}: {len(one.moved)} of {len(one.tasks)} tasks improved"
-                for one in step.patch_tests
-            )
-            or "—",
-            cited(step.failure) or "—",
-        )
-        for step in view.steps
-        if step.patch_tests or step.failure
-    ]
-    return [
-        Paragraph(f"{funnel_words(view)}."),
-        *([Table(("step", "train", "patch tests", "failed"), rows)] if rows else []),
-    ]
+        return f"There was no release check: {cited(reason)}."
+    sides = ("released" if test.released else "before training", test.before), ("after", test.after)
+    rows = [(name, tally_passed(tally), f"{tally.score:.2f}", str(tally.missing)) for name, tally in sides]
+    equal, error = 1.0 - look_confidence(view.confidence, test.look), 1.0 - view.confidence
+    promise = (
+        f"Look {test.look} at these tasks, which training never saw, for that released version accepts an equal text "
+        f"with probability {equal:.3f} at most, all looks together with {error:.2f}."
+    )
+    return paragraphs(write_table(("text", "tasks passed", "score", "not measured"), rows), promise)
 
 
-def funnel_words(view: RunView) -> str:
-    """Count how many edits came how far."""
-    counts = view.funnel
-    return (
-        f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
-        f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted"
+def _gates(view: RunView, limits: ReportLimits) -> str:
+    if not view.gates:
+        return "No candidate reached the gate."
+    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
+    return paragraphs(
+        write_table(("gate", "candidate", "verdict", "tasks passed", "gain (90% interval)", "score"), rows),
+        _more(len(view.gates) - len(rows), "earlier gate", view.run),
     )
 
 
-def _suspects(view: RunView) -> list[ReportBlock]:
-    rows = [
+def _gate(gate: GateView) -> tuple[str, ...]:
+    what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
+    outcome = gate.verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
+    found = headline_of_verdict(gate.verdict)
+    figures = (found.counts, found.gain, found.score or "—") if found else ("—",) * 3
+    return str(gate.number), what, outcome, *figures
+
+
+def _suspects(view: RunView) -> str:
+    return bullets(
         f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
         f"{cited(one.reason)}"
         for one in view.suspects
-    ]
-    return [Bullets(rows)] if rows else []
+    )
 
 
-def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> str:
     """List rollouts whose score may have been got without the work, with quotes and what ordinary ones do instead."""
     if not view.suspicions:
-        return []
+        return ""
     rows = [
         f"{one.sign}, task {cited(one.task, 100)}"
         f"{f', {one.rollouts} rollouts' if one.rollouts > 1 else ''}: {cited(one.what)}"
@@ -328,135 +369,152 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> list[ReportBloc
         for one in view.suspicions[: min(limits.rows, 50)]
     ]
     more = len(view.suspicions) - len(rows)
-    rest = [f"{more} more: `skillopt report {view.run} --json` lists them all"] if more else []
+    rows += [f"{more} more: `skillopt report {quote(view.run)} --json` lists them all"] if more else []
     told = (
         f"{count_noun(len(view.suspicions), 'finding')}: these rollouts scored under trained text in a way that "
         "ordinary rollouts of the same task did not. A person must look at them."
     )
-    return [Paragraph(told), Bullets([*rows, *rest])]
+    return paragraphs(told, bullets(rows))
 
 
-def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    parts: list[ReportBlock] = []
-    if view.set_aside:
-        rows = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
-        parts += [Paragraph("These tasks still failed when training ended:"), Bullets(rows)]
-    if view.skipped:
-        rows = [
-            f"reflection {one.step}, about {list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"
-            for one in view.skipped[: limits.rows]
-        ]
-        prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without:"
-        parts += [Paragraph(prompts), Bullets(rows)]
-    return parts
+def _not_learned(view: RunView, limits: ReportLimits) -> str:
+    aside = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
+    skipped = [
+        f"{list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"
+        for one in view.skipped[: limits.rows]
+    ]
+    prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without proposals for:"
+    return paragraphs(
+        *(("These tasks still failed when training ended:", bullets(aside)) if aside else ()),
+        *((prompts, bullets(skipped)) if skipped else ()),
+    )
 
 
-def _guarantee(view: RunView) -> str:
-    if view.shrunk:
-        return (
-            "A text that loses the margin or more is called `nothing lost` with probability "
-            f"{sum(LOSS_ERRORS):.2f} at most, over both looks together."
-        )
-    error, gates_run = 1.0 - view.confidence, len(view.gates)
-    if view.test is not None:
-        look = view.test.look
-        return (
-            "The release check is an exact paired sign-flip test of fixed size, on tasks that training never saw. "
-            f"This was look {look} at the split for that released version. A look like it accepts an equal version "
-            f"with probability {1.0 - look_confidence(view.confidence, look):.3f} at most, all looks together with "
-            f"{error:.2f} at most."
-        )
-    if view.gate_rule == "sequential":
-        return f"All gates of this run together accept an equal or worse version with probability {error:.2f} at most."
-    if view.gate_rule != "paired":
-        return "A greater mean was enough here, so the error is not bounded."
-    together = min(1.0, error * max(1, gates_run))
-    return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {together:.2f}."
-
-
-def _cost(view: RunView) -> list[ReportBlock]:
-    told = []
-    for what, answers in (("rollouts", view.rollouts), ("optimizer calls", view.calls)):
-        asked = f"{what} paid so far" if answers.asked is None else "of them newly paid"
-        first = "" if answers.asked is None else f"{answers.asked:,} {what} asked for, "
-        told.append(f"{first}{answers.paid:,} {asked}")
+def _cost(view: RunView) -> str:
+    """Say what each role was paid for, as console and `status` do, and what each version costs to use."""
+    asked = f"{view.rollouts:,} rollouts asked for." if view.rollouts is not None else "The run is not over."
     rows = [
-        (
-            cited(role),
-            count_noun(usage.calls, noun_of(role)),
-            f"{usage.tokens:,}",
-            usage.price,
-        )
+        (cited(role), count_noun(usage.calls, noun_of(role)), f"{usage.tokens:,}", usage.price)
         for role, usage in view.spend.items()
     ]
-    if not rows:
-        return paragraphs(f"{'; '.join(told)}. Every answer was cached, so nothing was paid for.")
-    columns = ("role", "paid", "tokens", "price")
-    return [Paragraph(f"{'; '.join(told)}."), Table(columns, rows)]
-
-
-def _versions(view: RunView) -> list[ReportBlock]:
-    columns = ("version", "grade", "tasks of `val` passed", metric_label(view.metric), "tokens")
+    paid = write_table(("role", "paid", "tokens", "price"), rows) or "Every answer was cached, so nothing was paid for."
 
     def number(value: float | None, digits: int) -> str:
         return "—" if value is None else f"{value:.{digits}f}"
 
-    rows = [
+    versions = [
         (
             f"v{one.number}",
-            grade_name(one.grading) if one.grading else "—",
+            name_grade(one.grading) if one.grading else "—",
             one.passed or "—",
-            number(one.score, 3),
             f"{one.tokens:,}",
             number(one.usd, 4),
             number(one.turns, 2),
         )
         for one in view.versions
     ]
-    return [Table((*columns, "US dollars a task", "turns a task"), rows)] if rows else []
+    columns = ("version", "grade", "tasks passed", "tokens", "US dollars a task", "turns a task")
+    return paragraphs(asked, paid, write_table(columns, versions))
 
 
-def _tasks_by_version(view: RunView) -> list[ReportBlock]:
+def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
+    """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
+    waiting = view.draft.edits if view.draft else ()
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.edit.id not in waiting]
+    fates = Counter(edit.fate for edit in others)
+    summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
+    # The same edit comes again and again, and falls for the same reason.
+    same: dict[tuple[str, str, str], int] = defaultdict(int)
+    for edit in others:
+        same[_edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"] += 1
+    rows = [(*row, str(times)) for row, times in same.items()]
+    left = sum(list(same.values())[limits.rows :])
+    listed = write_table(("edit", "fate", "reason", "times"), rows[: limits.rows])
+    folded = paragraphs(listed, _more(left, "edit", view.run))
+    return details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)
+
+
+def _tasks_by_version(view: RunView, limits: ReportLimits) -> str:
+    """Show how each task went under each version; of each split what broke or fails stands first."""
     if not view.heat:
-        return paragraphs("No rollout of these versions is recorded.")
-    legend = "Numbers are the verifier's score. `·` was not evaluated, which is not a failure."
-    return [Paragraph(legend), Grid([f"v{version.number}" for version in view.versions], view.heat)]
+        return "No rollout of these versions is recorded."
+    places = [*range(len(view.versions))]
+    if len(places) > _MOST_VERSIONS:
+        places = [0, *places[-(_MOST_VERSIONS - 1) :]]
+    rows: list[tuple[str, ...]] = []
+    left = 0
+    for split in _SPLITS:
+        ran = [row for row in view.heat if row.split == split and any(row.cells[at].repeats for at in places)]
+        lines = sorted((_line(row, places) for row in ran), key=lambda line: line[0])
+        rows += [(split or "?", *cells) for _, cells in lines[: limits.rows]]
+        left += max(0, len(lines) - limits.rows)
+    columns = ("split", "task", *(f"v{view.versions[at].number}" for at in places))
+    legend = (
+        "`pass` and `fail`, with the verifier's score where it is partial; with repeats, how many passed. "
+        "`·` was not evaluated, which is not a failure."
+    )
+    hidden = len(view.versions) - len(places)
+    return paragraphs(
+        legend,
+        write_table(columns, rows),
+        f"{count_noun(hidden, 'version')} after the first left out." if hidden else "",
+        _more(left, "task", view.run),
+    )
 
 
-def _settings(view: RunView) -> list[ReportBlock]:
+def _line(row: HeatRow, places: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+    """Return the cells of a task, and how much it needs a look: broken, not passing in the end, fixed, the rest."""
+    cells: list[str] = []
+    flips: set[str] = set()
+    last = Cell()
+    for cell in (row.cells[at] for at in places):
+        flip = ""
+        if last.repeats and cell.repeats and last.holds != cell.holds:
+            flip = "fixed" if cell.holds else "broken"
+            flips.add(flip)
+        cells.append(f"{_cell(cell)}{f', {flip}' if flip else ''}")
+        last = cell if cell.repeats else last
+    urgency = (2 if flips else 3) if last.holds else (0 if "broken" in flips else 1)
+    return urgency, (cited(row.task), *cells)
+
+
+def _cell(cell: Cell) -> str:
+    if not cell.repeats:
+        return "·"
+    if 0 < cell.passed < cell.repeats:
+        return f"{cell.passed}/{cell.repeats} pass"
+    return "pass" if cell.passed else f"fail {cell.score:.2f}" if cell.score else "fail"
+
+
+def _settings(view: RunView) -> str:
     verdicts = [gate.verdict for gate in view.gates] + ([view.test.verdict] if view.test is not None else [])
     agreed = max((one.judge for one in verdicts if one.judge is not None), key=lambda one: one.criteria, default=None)
     judge = f"{view.judge}; {agreed.words}" if agreed is not None else view.judge
     who = [("target", view.target), ("optimizer model", view.model), ("judge", judge), ("suite", view.suite_digest)]
-    return [Table(("setting", "value"), [(name, cited(value) or "—") for name, value in (*who, *view.settings)])]
+    return write_table(
+        ("setting", "value"), [(cited(name), cited(value) or "—") for name, value in (*who, *view.settings)]
+    )
 
 
-def _reproduce(view: RunView) -> list[ReportBlock]:
+def _reproduce(view: RunView) -> str:
     """Return the commands that repeat the run, look further, and roll back."""
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
-    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
+    again = "shrink" if view.kind == "shrink" else "optimize"
+    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt {again} {skill}"]
     if view.accepted and first:
-        newest = view.accepted[-1].commit or view.branch
-        lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
-    lines.append(f"{'skillopt shrink' if view.kind == 'shrink' else 'skillopt optimize'} {skill}")
-    replay = (
-        "The last command repeats the run from the base commit with the settings that the report lists. With its "
-        "ledger every answer is cached and costs nothing. Without it the target answers anew, so numbers vary."
-    )
+        lines.append(f"skillopt diff {skill} {quote(first)} {quote(view.accepted[-1].commit or view.branch)}")
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
-    before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
-    return [Commands(lines), *paragraphs(replay, before), Commands([undo])]
+    told = "The first two repeat the run; with its ledger every answer is cached. The last one publishes the old text."
+    return paragraphs(commands([*lines, undo]), told)
 
 
-def _not_shown(view: RunView) -> list[ReportBlock]:
+def _not_shown(view: RunView) -> str:
     """List the limits of the evidence: what the numbers do not show."""
-    why = "The reasons of edits are the optimizer model's words. Only the scores were checked."
     lines = [
         f"Only this target was measured: {cited(view.target)}. `skillopt evaluate --harness` measures others.",
         f"Only tasks like those of the suite {cited(view.suite)} were run. What no task checks may have changed.",
-        why,
+        "The reasons of edits are the optimizer model's words. Only the scores were checked.",
     ]
-    if view.accepted and not view.shrunk:
-        bias = "The release check has no such bias" if view.test else "No release check was run"
-        lines.append(f"Scores on `val` are too high, because versions were selected by them. {bias}.")
-    return [Bullets(lines)]
+    if view.accepted and not view.test:
+        lines.append("Figures on the tasks that chose a version are too high, and no release check was run.")
+    return bullets(lines)

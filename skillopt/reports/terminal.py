@@ -1,95 +1,90 @@
-"""Print blocks as lines of a terminal or a log, which no text can steer."""
+"""Print a report as plain lines of a terminal or a log, which no text can steer."""
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text as RichText
+from rich.cells import cell_len, chop_cells
 
-from skillopt.reports.blocks import (
-    Box,
-    Bullets,
-    Commands,
-    Details,
-    Diff,
-    Facts,
-    Grid,
-    Heading,
-    Paragraph,
-    ReportBlock,
-    Table,
-    Text,
-    split_quoted,
-)
+from skillopt.reports.markdown import replace_marked
 from skillopt.safety.escaping import escape_log_line, escape_terminal
-from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import diff_documents
+
+_MARKS: Final = re.compile(r"\*\*|`")
+_NOISE: Final = re.compile(r"^(?:</details>|\[!\w+\]|> ?(?:\[!\w+\])?)")
+_TOKEN: Final = re.compile("\x02(\\d+)\x03")
 
 
-def print_terminal(blocks: Sequence[ReportBlock]) -> str:
-    """Print blocks, none of whose lines is cut."""
-    return "\n".join(line for block in blocks for line in _lines(block))
+def print_terminal(text: str, width: int = 0) -> str:
+    """Print a report line by line; with a width, headings are set off and what is too wide is broken at its blanks."""
+    texts: list[list[str]] = []
+
+    def keep(marked: str, language: str | None, _: str) -> str:
+        texts.append([marked] if language is None else marked.split("\n"))
+        return f"\x02{len(texts) - 1}\x03"
+
+    plain = replace_marked(text, keep)
+
+    def put_back(line: str) -> str:
+        return _TOKEN.sub(lambda found: escape_terminal("".join(texts[int(found[1])])), line)
+
+    lines: list[str] = []
+    for part in plain.split("\n\n"):
+        told = list(_lines(part, texts, put_back, width))
+        lines += [*([""] if width and lines and told else []), *told]
+    if not width:
+        return "\n".join(lines)
+    return "\n".join(escape_log_line(piece) for line in lines for piece in _wrapped(line, width))
 
 
-def print_wrapped(blocks: Sequence[ReportBlock], width: int) -> str:
-    """Print blocks as a page of a terminal: headings set off, what is too wide broken at its blanks."""
-    lines = list[str]()
-    for block in blocks:
-        lines += [""] if lines and not isinstance(block, Table | Grid) else []
-        lines += (escape_log_line(part) for line in _lines(block, width) for part in _wrapped(line, width))
-        lines += ["-" * min(width, cell_len(lines[-1]))] if isinstance(block, Heading) else []
-    return "\n".join(lines)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    if cell_len(line) <= width:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip(" -")))
-    rest = RichText(line[len(indent) :]).wrap(Console(width=width), width - len(indent))
-    return [f"{indent if number else line[: len(indent)]}{part.plain.rstrip()}" for number, part in enumerate(rest)]
-
-
-def _lines(block: ReportBlock, width: int = 0) -> Iterator[str]:
-    match block:
-        case Heading() | Paragraph():
-            yield _plain(block.words)
-        case Bullets():
-            yield from (f"- {_plain(item)}" for item in block.items)
-        case Facts():
-            yield from _table(block.rows, width)
-        case Table():
-            yield from _table([block.columns, *block.rows], width)
-        case Grid():
-            yield from _lines(block.table, width)
-        case Text():
-            yield from map(escape_terminal, block.text.splitlines())
-        case Diff():
-            found = diff_documents(SkillDocument(block.before), SkillDocument(block.after))
-            yield from map(escape_terminal, found.splitlines())
-        case Commands():
-            yield from map(escape_terminal, block.lines)
-        case Box() | Details():
-            yield from [f"{_plain(block.summary)}:"] if isinstance(block, Details) else []
-            yield from (line for inner in block.blocks for line in _lines(inner, width))
+def _lines(part: str, texts: Sequence[Sequence[str]], put_back: Callable[[str], str], width: int) -> Iterator[str]:
+    """Print a paragraph, list, table, heading or block."""
+    if block := _TOKEN.fullmatch(part):
+        yield from map(escape_terminal, texts[int(block[1])])
+        return
+    rows = part.split("\n")
+    if part.startswith("|"):
+        cells = [[put_back(_plain(cell.strip())) for cell in row.strip("|").split("|")] for row in rows]
+        yield from _table([cells[0], *cells[2:]], width)
+        return
+    for row in rows:
+        own = _plain(_NOISE.sub("", row))
+        line = put_back(own.lstrip("#").strip() if own.startswith("#") else own)
+        if line:
+            yield line
+        if width and own.startswith("#"):
+            yield "-" * min(width, cell_len(line))
 
 
 def _plain(words: str) -> str:
-    """Return words without marks; what is quoted keeps all of its signs."""
-    pieces = split_quoted(words)
-    own = (piece.replace("**", "").replace("`", "") for piece in pieces[::2])
-    return escape_terminal("".join("".join(pair) for pair in zip_longest(own, pieces[1::2], fillvalue="")))
+    """Return our own words without the marks of Markdown."""
+    return _MARKS.sub("", words.replace("<details><summary>", "").replace("</summary>", ":"))
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    """Break a line at its blanks, and a word that is too long where the line ends; what goes on is indented."""
+    indent = " " * (len(line) - len(line.lstrip(" -")))
+    shown = line[: len(indent)]
+    start = shown
+    for word in line[len(indent) :].split(" "):
+        if shown != start and cell_len(f"{shown} {word}") > width:
+            yield shown
+            shown = start = indent
+        shown += word if shown == start else f" {word}"
+        while cell_len(shown) > width:
+            first, *_ = chop_cells(shown, width)
+            yield first
+            shown = indent + shown[len(first) :]
+    yield shown
 
 
 def _table(rows: Sequence[Sequence[str]], most: int) -> Iterator[str]:
     """Print a table in columns, one that is wider than it may be as a line a row that names them."""
-    shown = [[_plain(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     if most and sum(widths) + 2 * len(widths) > most:
-        for row in shown[1:]:
-            named = (f"{name}: {cell}".removeprefix(": ") for name, cell in zip(shown[0], row, strict=True) if cell)
+        for row in rows[1:]:
+            named = (f"{name}: {cell}".removeprefix(": ") for name, cell in zip(rows[0], row, strict=True) if cell)
             yield f"- {'; '.join(named)}"
         return
-    for row in shown:
+    for row in rows:
         cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()

@@ -6,36 +6,28 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from skillopt.gate.comparison import Tally
+from skillopt.figures import Headline
 from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.grades import Grading
-from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
-    BaselineMeasured,
+    EditScreened,
     HeldOutTestMeasured,
     PatchTested,
     PromptSkipped,
     TextScreened,
     VerifierSuspected,
 )
+from skillopt.reports.lines import StepView
 from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
+from skillopt.skills.edits import Edit
 
 FOLDS: Final = ("fold 1", "fold 2")
 """Names of two folds that teach and judge in turn, where other suites have splits."""
 
 SEEN_SPLITS: Final = ("train", FOLDS[0])
 """Splits whose rollouts whoever proposes edits may see."""
-
-
-class CellState(StrEnum):
-    """How a task went under a version, over all its repeats."""
-
-    PASSED = "passed"
-    MIXED = "mixed"
-    FAILED = "failed"
-    NOT_EVALUATED = "not evaluated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +39,18 @@ class Cell:
     score: float | None = None
 
     @property
-    def state(self) -> CellState:
+    def state(self) -> str:
         """The state in a word; what was not run did not fail."""
         if not self.repeats:
-            return CellState.NOT_EVALUATED
+            return "not evaluated"
         if 0 < self.passed < self.repeats:
-            return CellState.MIXED
-        return CellState.PASSED if self.passed else CellState.FAILED
+            return "mixed"
+        return "passed" if self.passed else "failed"
+
+    @property
+    def holds(self) -> bool:
+        """Whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
+        return 2 * self.passed > self.repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,46 +79,28 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ablation:
-    """Runs without an edit on train tasks that it cites, and how many made a mistake that is gone with it."""
-
-    tasks: int
-    runs: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True)
 class EditView:
-    """A proposed edit and what became of it."""
+    """A proposed edit, the section and the train tasks that it is for, and what became of it."""
 
-    id: str
+    edit: Edit
     step: int
-    op: str
     section: str
-    before: str
-    after: str
-    rationale: str
     tasks: tuple[str, ...]
-    tokens_added: int
-    tokens_removed: int
     fate: Fate = Fate.JOINED
     reason: str = ""
-    ablation: Ablation | None = None
+    ablation: EditScreened | None = None
     gate: int | None = None
     version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """A comparison of a candidate with the incumbent on `val`, after so many rollouts."""
+    """A comparison of a candidate with the incumbent on `val`, by the ids of its edits."""
 
     number: int
-    step: int
     kind: str
     verdict: Verdict
-    at: str
     edits: tuple[str, ...]
-    rollouts: int
     version: int | None = None
 
 
@@ -157,24 +136,6 @@ class DraftView:
 
 
 @dataclass(frozen=True, slots=True)
-class StepView:
-    """A step: how the train tasks before it went, its patch tests, and what failed in it."""
-
-    number: int
-    train: Tally | None = None
-    failure: str = ""
-    patch_tests: tuple[PatchTested, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskedAndPaid:
-    """How many answers a run asked for (None until it is over), and how many of them it paid for; the rest replayed."""
-
-    asked: int | None = None
-    paid: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class RunView:
     """A run, as its record tells it."""
 
@@ -193,24 +154,18 @@ class RunView:
     target: str = ""
     model: str = ""
     judge: str = ""
-    preset: str = ""
-    metric: str = ""
-    gate_rule: str = ""
     confidence: float = 0.9
     settings: tuple[tuple[str, str], ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
-    steps_planned: int = 0
     headline: Headline | None = None
-    baseline: BaselineMeasured | None = None
     steps: tuple[StepView, ...] = ()
+    patch_tests: tuple[PatchTested, ...] = ()
     edits: tuple[EditView, ...] = ()
     gates: tuple[GateView, ...] = ()
     versions: tuple[VersionView, ...] = ()
     test: HeldOutTestMeasured | None = None
     test_withheld: str = ""
     spend: Mapping[str, Usage] = field(default_factory=dict)
-    rollouts: AskedAndPaid = field(default_factory=AskedAndPaid)
-    calls: AskedAndPaid = field(default_factory=AskedAndPaid)
+    rollouts: int | None = None
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
     set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -253,23 +208,10 @@ class RunView:
             return self.test.verdict.outcome
         return self.gates[-1].verdict.outcome if self.gates else None
 
-    @property
-    def funnel(self) -> dict[str, int]:
-        """How many edits came how far; `tested` ones were in a patch test, `kept` ones stayed in the draft after it."""
-        dropped = (Fate.REFUSED, Fate.UNMOVED, Fate.NOT_NEEDED)
-        return {
-            "proposed": len(self.edits),
-            "refused": sum(edit.fate is Fate.REFUSED for edit in self.edits),
-            "tested": len({edit.id for step in self.steps for test in step.patch_tests for edit in test.edits}),
-            "kept": sum(edit.fate not in dropped for edit in self.edits),
-            "gated": sum(edit.gate is not None for edit in self.edits),
-            "accepted": sum(edit.fate is Fate.ACCEPTED for edit in self.edits),
-        }
-
 
 def render_json(view: RunView) -> str:
     """Return the view as JSON, every field under its own name, with the figures that follow from it."""
-    fields = asdict(view) | {"verdict": view.verdict, "funnel": view.funnel}
+    fields = asdict(view) | {"verdict": view.verdict}
     if view.headline is not None:
         fields["headline"]["words"] = view.headline.words
     for row, shown in zip(view.heat, fields["heat"], strict=True):

@@ -9,11 +9,11 @@ from typing import Final
 
 from skillopt.errors import SkillError
 from skillopt.review.result import ChangeFinding, Weight
-from skillopt.safety.capabilities import DifferenceKind, capability_difference
+from skillopt.safety.capabilities import DifferenceKind, capability_difference, find_piped_command
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
-from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
+from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import read_frontmatter

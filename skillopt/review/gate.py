@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from skillopt.figures import headline_of_verdict
 from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, tally, task_gains
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
-from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.mean_bet import lower_limit
 from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required, ReviewAnswer
+from skillopt.review.watch import MOST_RUNS, OldRecord, WatchRuns, judge_by_record
 from skillopt.rollouts import Reply, Rollout, Stream
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Settings
@@ -67,10 +68,17 @@ class Demand:
     required: Required = Required.NOT_WORSE
     margin: float = 0.0
     release: bool = False
+    record: OldRecord | None = None
 
     def __str__(self) -> str:
         """Write it for the record."""
-        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}"
+        record = f" record={self.record.key}" if self.record else ""
+        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}{record}"
+
+    @property
+    def by_record(self) -> bool:
+        """Whether a record of the old text can answer it."""
+        return self.required is Required.NOT_WORSE and not self.margin
 
 
 class ChangeGate:
@@ -93,7 +101,10 @@ class ChangeGate:
         suite = self._suite
         yield RunStarted(self._after.name, self._before.digest, suite.name, suite.digest, 0)
         try:
-            yield self._decide(earlier)
+            if (record := self._demand.record) and self._demand.by_record and record.usable:
+                self.judged = self._watch(record, len(earlier))
+            else:
+                yield self._decide(earlier)
             if self.judged is not None and self.judged.answer is not ReviewAnswer.REFUSED and self._demand.release:
                 yield from self._release(Stream.REVIEW.repeat(len(earlier)))
             reason = "no verdict" if self.judged is None else self.judged.reason
@@ -124,6 +135,16 @@ class ChangeGate:
         text, asked = self._after.document.text, self._runner.rollouts_asked
         passed = None if answer is ReviewAnswer.CANNOT_TELL else answer is ReviewAnswer.PASSED
         return GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
+
+    def _watch(self, record: OldRecord, looks: int) -> Judged:
+        """Run the new text on what the record passes, and both texts where it looks worse."""
+        tasks = {task.id: task for task in self._suite.tasks(Split.VAL)}
+        watch = WatchRuns(
+            (self._before, self._after), tasks, Stream.REVIEW.repeat(looks * MOST_RUNS), self._runner.rollouts
+        )
+        judged = judge_by_record(record, watch, self._settings)
+        self.pairs = watch.pairs
+        return judged
 
     def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
         """ReviewAnswer what was asked, in a word and in words."""

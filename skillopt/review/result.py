@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from skillopt.gate.decide import Verdict
+from skillopt.gate.judge_noise import share_interval
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import NewCapability
 
@@ -82,16 +83,52 @@ class ChangeFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a measurement came to."""
+class Watched:
+    """Tasks that the record of the old text passes: how many pass with each text, and what could go wrong unseen."""
 
-    verdict: Verdict
+    tasks: int
+    passed_before: float
+    passed_after: float
+    record: str
+    wrong_refusal: float
+    unseen_harm: float
+    unseen_task: float
+
+    @property
+    def passed(self) -> str:
+        """Say how many pass, before by the record and after."""
+        before, after = (f"{count:.1f}".removesuffix(".0") for count in (self.passed_before, self.passed_after))
+        return f"{before} → {after} of {self.tasks}"
+
+    @property
+    def errors(self) -> str:
+        """Say how often this is wrong, either way."""
+        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
+        return (
+            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is "
+            f"refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
+            f"{self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a measurement came to; a record may settle it without runs of the old text, and so without a verdict."""
+
+    verdict: Verdict | None
     answer: ReviewAnswer
     reason: str
     lowest: float
     confidence: float
     worse: tuple[str, ...] = ()
     test: Verdict | None = None
+    watched: Watched | None = None
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """List the tasks that no longer pass, or are worse."""
+        both = (verdict.broken for verdict in (self.verdict, self.test) if verdict is not None)
+        return tuple(dict.fromkeys(task for tasks in both for task in tasks))
 
 
 @dataclass(frozen=True, slots=True)

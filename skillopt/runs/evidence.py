@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from skillopt.errors import UsageError
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided
 from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection

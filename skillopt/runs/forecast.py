@@ -18,12 +18,11 @@ from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.runs.prospect import Prospect, Range, cap_to_set, expect_prospect, likely_calls
-from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
 from skillopt.targets.drivers import find_harness_driver, find_model_driver
-from skillopt.targets.prices import cost_of, find_price
+from skillopt.targets.prices import cost_of, find_price, write_dollars
 from skillopt.tasks import Suite
 
 _TYPICAL: Final = {

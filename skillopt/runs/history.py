@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from skillopt.errors import RemoteError, SkilloptError, UsageError
-from skillopt.execution.recording import earlier_looks, recorded_acts
+from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grades import Grading, grade_name, grade_words
+from skillopt.figures import name_grade, read_headline
+from skillopt.gate.grades import Grading
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
@@ -25,7 +26,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
 from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind, is_upstream
-from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
+from skillopt.versions.decisions import Decisions, PersonsWord, edits_of, needed_of, read_decisions
 from skillopt.versions.refusals import adopt_renamed, want_again
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import NewVersion, Repository
@@ -48,8 +49,9 @@ class ListedDraft:
     def words(self) -> str:
         """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
-            return "not graded: edits were dropped after grading"
-        return grade_words(self.grading)
+            return "not graded: edits were dropped since"
+        headline = read_headline(dict(self.version.trailers))
+        return "; ".join(filter(None, (headline, name_grade(self.grading))))
 
     @property
     def offered(self) -> bool:
@@ -83,7 +85,7 @@ def list_versions(selection: Selection) -> ListedVersions:
 def shown_of(version: Version) -> str:
     """Return what was shown of a version; of what builds on a proven one, against which text. Empty if not known."""
     grading, grade = read_grading(version.trailers), grade_of(version.trailers)
-    return grade_name(grading) if grading else grade.value if grade else ""
+    return name_grade(grading) if grading else grade.value if grade else ""
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
@@ -280,6 +282,26 @@ def first_text(repository: Repository, skill: str, versions: Sequence[Version], 
     return read_version(repository, skill, oldest.parent, path, missing_ok=True).document
 
 
+def needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ...]]:
+    """Map lines to the tasks that failed without them when the skill was last shrunk."""
+    found = next((needed for one in repository.versions(skill) if (needed := needed_of(one))), ())
+    return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
+
+
+def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:
+    """Count the sections with a line that tasks were seen to need, by shrinking or ablation, and all with text."""
+    edits = [edit for version in repository.versions(skill.name) for edit in edits_of(version) if edit.tasks]
+    needed = {*needed_lines(repository, skill.name)}
+    needed.update(line.strip() for edit in edits for line in edit.content.split("\n"))
+    document, starts = skill.document, [section.start for section in skill.document.sections]
+    texts = [
+        document.text[section.body : end].split("\n")
+        for section, end in zip(document.sections, [*starts[1:], len(document.text)], strict=True)
+    ]
+    written = [[line.strip() for line in lines if line.strip()] for lines in texts]
+    return sum(not needed.isdisjoint(lines) for lines in written), sum(bool(lines) for lines in written)
+
+
 def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     """Fetch what people refused, where there is a remote, and take over what they refused of a skill since renamed."""
     project = selection.project()
@@ -288,7 +310,7 @@ def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     try:
         remote = Remote.find(repository, name) if name else None
         if remote is not None:
-            remote.fetch_refusals()
+            remote.fetch_lines()
     except (RemoteError, UsageError) as error:
         observer.notice(f"what people refused in other clones is not known: {error}")
     adopt_renamed(repository, target.name, target.place(repository))

@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.recording import recorded_events
+from skillopt.execution.records import recorded_events
 from skillopt.gate.gate import GATE_ROUNDS
-from skillopt.loop.events import event_line
 from skillopt.project import CONFIG, Selection
+from skillopt.reports.lines import lines_of
 from skillopt.rollouts import Usage
 from skillopt.runs.forecast import costs_of, forecast, is_paid, write_duration
 from skillopt.runs.history import skill_at
@@ -21,10 +21,11 @@ from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import Range, expect_prospect, likely_calls
 from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.runs.run import open_draft
-from skillopt.safety.plurals import count_noun, write_dollars
+from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import Job, JobProgress, JobState, check_idle, start_job
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.targets.prices import write_dollars
 from skillopt.tasks import Split
 from skillopt.versions.branches import DRAFT
 
@@ -227,7 +228,7 @@ def report_job(root: Path, found: Job) -> JobReport:
             record = next((run for run in runs if run.state == "running" or run.ended_at >= found.created_at), None)
             if record is not None:
                 run = run_status(root, ledger, record)
-                lines = [line for event in recorded_events(ledger, record.id) if (line := event_line(event))]
+                lines = lines_of(recorded_events(ledger, record.id))
     spent = run.spent if run is not None and run.spent else found.noted.roles
     return JobReport(
         job=found,
@@ -246,9 +247,10 @@ def progress_line(found: Job) -> str:
     parts = [f"{noted.done:,} of {noted.total:,} {noted.kind}"] if noted.kind else []
     if noted.asked != noted.total or noted.kind != "rollouts":
         parts.append(f"{noted.asked:,}{_of(limits, 'max_rollouts')} rollouts in all")
-    if noted.spent.usd is not None:
+    if noted.spent.usd is not None or noted.spent.at_least:
+        least, known = ("at least ", noted.spent.at_least) if noted.spent.usd is None else ("", noted.spent.usd)
         most = limits.get("max_usd")
-        parts.append(f"{write_dollars(noted.spent.usd)}{f' of {write_dollars(most)}' if most else ''}")
+        parts.append(f"{least}{write_dollars(known)}{f' of {write_dollars(most)}' if most else ''}")
     if noted.spent.usd is None or limits.get("max_tokens"):
         parts.append(f"{noted.spent.tokens:,}{_of(limits, 'max_tokens')} tokens")
     ended = datetime.fromisoformat(found.ended_at) if found.ended_at else datetime.now(UTC)

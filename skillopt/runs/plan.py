@@ -10,7 +10,8 @@ from typing import Final, Literal
 from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import config_of, record_of, recorded_events
+from skillopt.execution.recording import config_of, record_of
+from skillopt.execution.records import recorded_events
 from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Selection, Target

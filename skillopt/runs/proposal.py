@@ -25,6 +25,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.recorded import earlier_gates, runs_on
+from skillopt.runs.records import find_record
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.sandbox.processes import shell_problem
@@ -308,6 +309,8 @@ def measure_change(
 ) -> ChangeMeasurement:
     """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
     before, after, suite = change.before, change.after, plan.suite
+    if demand.by_record:
+        demand = replace(demand, record=find_record(plan, before))
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}"])
     name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]

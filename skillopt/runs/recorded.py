@@ -10,11 +10,10 @@ from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.recording import recorded_events, scored_by
+from skillopt.execution.records import recorded_events, scored_by
+from skillopt.figures import Headline, name_grade
 from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
-from skillopt.gate.grades import grade_words
-from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
     DraftGraded,
     GateDecided,
@@ -272,7 +271,7 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = ""
     steps = [event.step for event in events if isinstance(event, StepStarted | TrainMeasured)]
     gone = record.state == "running" and not is_locked(root, record.skill)
     draft, passed = newest_draft(events), gained_by_draft(events)
-    grade = grade_words(draft.grading if isinstance(draft, DraftGraded) else None)
+    grade = name_grade(draft.grading if isinstance(draft, DraftGraded) else None)
     return RunStatus(
         run=record.id,
         skill=record.skill,
@@ -284,6 +283,6 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = ""
         headline=gained_by_run(events),
         spent=ledger.spending(record.id),
         kind=record.kind,
-        draft="" if draft is None else f"{passed.words}, {grade}" if passed else grade,
+        draft="" if draft is None else f"{passed.words}; {grade}" if passed else grade,
         declined=declined,
     )

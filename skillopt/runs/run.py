@@ -1,7 +1,6 @@
 """A run with its versions and draft in git, which its recorded events alone decide, so that a rerun changes nothing."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -14,10 +13,18 @@ from typing import Final
 from skillopt.errors import SkilloptError, VersionConflictError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.figures import (
+    VAL,
+    Headline,
+    comparison_words,
+    headline_of_verdict,
+    headline_trailers,
+    name_grade,
+    read_gain,
+)
 from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
-from skillopt.gate.grades import GRADE, Against, Grade, Grading, grade_words
-from skillopt.gate.headline import VAL, compared_words, headline_trailers
+from skillopt.gate.grades import GRADE, Against, Grade, Grading, gain_words
 from skillopt.loop.draft import find_held
 from skillopt.loop.events import (
     DraftChanged,
@@ -33,6 +40,7 @@ from skillopt.loop.events import (
     decode_event,
     newest_draft,
 )
+from skillopt.loop.gained import gained_by_draft
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand
@@ -48,7 +56,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm, is_upstream
+from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers, needed_trailers
 from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
@@ -187,10 +195,13 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     draft = newest_draft(event for _, event in events)
     grading = draft.grading if isinstance(draft, DraftGraded) else None
-    unfit = f"it is {grade_words(grading)}" if grading is not None and grading.grade is Grade.WORSE else ""
+    unfit = f"it is {name_grade(grading)}" if grading is not None and grading.grade is Grade.WORSE else ""
     try:
         before = branch.read()
         is_own = before is not None and before.trailer(_RUN) == record.id
+        if draft and before is not None and before.trailer("Kind") == DESCRIPTION and not became_version(branch):
+            advice = f"`skillopt take {record.skill}`, or `skillopt decline {record.skill} draft`, then train again"
+            return DraftState(branch.name, "", grading, f"a trained description waits on {branch.name}: {advice}")
         if draft is None or unfit:
             if is_own or became_version(branch):
                 branch.remove()
@@ -273,17 +284,18 @@ def _draft_version(
     at, before_it = next((at, last) for (_, last), (at, event) in reversed([*pairwise(events)]) if event is draft)
     elsewhere = [before_it.reason] if isinstance(before_it, StepFailed) and before_it.stage == _ELSEWHERE else []
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
-    subject = f"draft, {_subject(draft.changes)}"
+    subject, measured = f"draft, {_subject(draft.changes)}", gained_by_draft(event for _, event in events)
     trailers = (
-        ("Gate-Metric", record.settings["metric"]),
-        *_grade_trailers(grading),
+        *_grade_trailers(grading, measured),
+        *(headline_trailers(measured, "Draft") if measured else ()),
         *([("Rollouts", str(rollouts))] if rollouts else []),
         *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
         *((NEEDS_A_PERSON, disarm(escape_terminal(reason))) for reason in elsewhere),
         *_token_trailers(record, draft.text),
         *needed_trailers(_needed(event for _, event in events)),
     )
-    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
+    told = f"{measured.words}; {name_grade(grading)}." if measured else f"{name_grade(grading)}."
+    return _commit(record, draft, (at, parent), (subject, told), trailers)
 
 
 def _needed(events: Iterable[Event]) -> list[Edit]:
@@ -314,17 +326,16 @@ def version_of(
 ) -> NewVersion:
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
-    subject = _subject(event.changes)
+    subject, measured = _subject(event.changes), headline_of_verdict(verdict)
     trailers = (
         ("Skillopt-Step", str(event.step)),
-        ("Gate-Metric", record.settings["metric"]),
-        *(() if event.grading is None else _grade_trailers(event.grading)),
-        *headline_trailers(verdict),
+        *(() if event.grading is None else _grade_trailers(event.grading, measured)),
+        *headline_trailers(measured),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),
         (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
-        ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        ("Cost-USD", _dollars(usage)),
         *_token_trailers(record, event.text),
     )
     return _commit(record, event, (at, parent), (subject, _result(verdict, record)), trailers)
@@ -361,15 +372,15 @@ def _commit(
 
 
 def _result(verdict: Verdict, record: RunRecord) -> str:
-    metric, place = record.settings["metric"], "" if record.kind == "shrink" else VAL
-    compared = compared_words(verdict, place, metric)
-    result = (
-        f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
-        f"{len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
-    )
-    if not place:
-        return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
-    return result
+    place = "" if record.kind == "shrink" else VAL
+    result = f"{comparison_words(verdict, place)}; {len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
+    return result if place else f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
+
+
+def _dollars(usage: Usage) -> str:
+    if usage.usd is not None:
+        return f"{usage.usd:.2f}"
+    return f"at least {usage.at_least:.2f}" if usage.at_least else "unknown"
 
 
 def _subject(changes: Sequence[Change]) -> str:
@@ -398,17 +409,16 @@ def _token_trailers(record: RunRecord, text: str) -> _Trailers:
 
 
 _AGAINST: Final = "Grade-Against"
-_INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
-def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
+def _grade_trailers(grading: Grading | None, measured: Headline | None = None) -> tuple[tuple[str, str], ...]:
+    """Write a grade; the gain is that of the comparison, where there was one."""
     if grading is None:
         return ((GRADE, Grade.CANNOT_TELL.value),)
     return (
         (GRADE, grading.grade.value),
         *((("Probability", f"{grading.probability:.3f}"),) if grading.probability is not None else ()),
-        ("Gain", f"{grading.gain:+.3f}"),
-        ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
+        *((("Gain", gain_words(grading.gain, grading.low, grading.high)),) if measured is None else ()),
         ("Tasks-Judged", str(grading.tasks)),
         ("Tasks-Changed", str(grading.changed)),
         *(((_AGAINST, grading.against.value),) if grading.against else ()),
@@ -417,18 +427,17 @@ def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
 
 def read_grading(trailers: _Trailers) -> Grading | None:
     """Read a grade with its figures; None where a commit has none, or people changed them."""
-    found = dict(trailers)
-    interval = _INTERVAL.fullmatch(found.get("Interval", ""))
-    grade = grade_of(trailers)
-    if grade is None or interval is None:
+    found, grade = dict(trailers), grade_of(trailers)
+    gain = read_gain(found.get("Gain", ""))
+    if grade is None or gain is None:
         return None
     try:
         return Grading(
             grade=grade,
             probability=float(found["Probability"]) if "Probability" in found else None,
-            gain=float(found["Gain"]),
-            low=float(interval[1]),
-            high=float(interval[2]),
+            gain=gain[0],
+            low=gain[1],
+            high=gain[2],
             tasks=int(found["Tasks-Judged"]),
             changed=int(found["Tasks-Changed"]),
             reason="",

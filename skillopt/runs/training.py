@@ -11,10 +11,11 @@ from skillopt.execution.calls import run_training
 from skillopt.execution.memory import memory_baseline
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.headline import Headline
+from skillopt.figures import Headline
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
-from skillopt.loop.gained import gained_by_draft, why_nothing
+from skillopt.loop.gained import gained_by_draft
 from skillopt.project import Selection
+from skillopt.reports.lines import why_nothing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, released_of, told_refusals
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
@@ -81,6 +82,7 @@ def optimize(
         refused = told_refusals(plan.repository, record.refusals, plan.suite)
         with _handing_off(plan.target.settings, root):
             done = run_training(run, plan.suite, released, spent=spent, refused=refused)
+        used = ledger.spending(record.id)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
     waiting, memory = gained_by_draft(done.events), memory_baseline(plan.suite)
@@ -97,7 +99,7 @@ def optimize(
         paid_rollouts=done.paid_rollouts,
         paid_calls=done.paid_calls,
         resumed=resumed,
-        spent=done.usage,
+        spent=used,
         draft=run.draft,
         headline=done.headline,
         draft_headline=waiting,

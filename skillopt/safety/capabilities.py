@@ -7,7 +7,7 @@ Each pattern starts at a rare sign or repeats within bounds: reading takes linea
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
@@ -15,11 +15,11 @@ from ipaddress import ip_address
 from typing import Final
 
 from skillopt.safety.credentials import mask
-from skillopt.safety.disguised_text import as_read
+from skillopt.safety.disguised_text import as_read, find_mixed_words
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT
-from skillopt.safety.unseen_text import page_parser
+from skillopt.safety.unseen_text import located, page_parser
 from skillopt.skills.document import SkillDocument
 
 
@@ -32,24 +32,26 @@ class DifferenceKind(StrEnum):
     PERMISSION = "permission"
     HOST = "host"
     PROGRAM = "program"
-    SETTINGS = "path to secrets or settings"
     TOOL = "tool"
-    VARIABLE = "environment variable"
     FILE = "file"
+    MARKUP = "HTML"
+    LOOK_ALIKE = "word in letters of two scripts"
     CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
 class NewCapability:
-    """One thing that differs, with its line from 1: of a removed one in the old text.
+    """One thing that differs, with its line from 1 (of a removed one in the old text), and whether a person must look.
 
-    `waits`: a person must look at it before the text becomes a version.
+    It is known by its key, and waits only where the text before begins no command with its program.
     """
 
     kind: DifferenceKind
     text: str
     line: int
     waits: bool = False
+    key: str = field(default="", compare=False)
+    program: str = field(default="", compare=False)
 
 
 NOTHING: Final = "no line is removed or changed, and no code, host, file, tool or permission is new."
@@ -57,16 +59,15 @@ NOTHING: Final = "no line is removed or changed, and no code, host, file, tool o
 
 _MOST_LINES: Final = 12  # so that the difference, the verdict and the diff's first lines fit one screen
 _LONGEST_SHOWN: Final = 120  # a line of a terminal
-_ALIKE: Final = 0.5
-"""Share of words in common from which one line is the other one changed: half, so that no line has two likenesses."""
-_MOST_PAIRS: Final = 250_000
-"""Pairs of lines that are compared, about half a second; of more, all old lines count as removed."""
+_ALIKE: Final = 0.5  # share of words in common: half, so that no line has two likenesses
+_MOST_PAIRS: Final = 250_000  # about half a second; of more, all old lines count as removed
 
 _UNIT: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s|#{1,6} |\||>|`{3}|~{3})")
 _ITEM: Final = re.compile(r"\A\s*(?:[-*+]|\d{1,9}[.)])\s")
 _WORD: Final = re.compile(r"[^\W_]+")
 _EDGES: Final = ".,;:!?()*\"'`"
 _CODE_TAG: Final = re.compile(r"</?(?:code|pre|kbd|samp|tt|var)>", re.IGNORECASE)
+_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _STATEMENT: Final = re.compile(r"&&|\|\|?|;|\$\(|\n| -exec ")
 _PROGRAM: Final = re.compile(  # what installs, sends, deploys, deletes or takes rights; some only with an argument
     r"\s{0,20}(?:[$#>%] |PS> ?)?(?:\w{1,40}=\S{0,80}\s+){0,5}"
@@ -83,12 +84,20 @@ _PROGRAM: Final = re.compile(  # what installs, sends, deploys, deletes or takes
     r"|(?:install|add|i)(?!\s+(?:-r|--requirement|\.))(?=\s+(?:-\S{1,40}\s+){0,5}[\w@]))(?![\w-]))",
     re.IGNORECASE,
 )
-_CALL: Final = re.compile(  # names of programming languages that reach other machines
-    r"\b(requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket|fetch|urlopen|sendBeacon|WebSocket"
-    r"|XMLHttpRequest|EventSource)(?:\.\w{2,30}){0,2}\("
-)
-_CALL_IMPORT: Final = re.compile(r"^\s*(?:from|import)\s[^\n]{0,60}\b(smtplib|ftplib|paramiko|socket)\b", re.MULTILINE)
 
+_FETCH: Final = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
+_LEAD: Final = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
+_SHELL: Final = rf"{_LEAD}(?:ba|z|da|k|a|fi|c|tc)?sh"
+_INTERPRETER: Final = (
+    rf"(?:{_SHELL}|{_LEAD}(?:python[\d.]{{0,5}}|perl|ruby|node|php|pwsh|powershell|iex|invoke-expression))"
+)
+_RUN_UNREAD: Final = re.compile(
+    rf"(?:\b{_FETCH}\s[^|]{{1,400}}\|&?\s{{0,20}}{_INTERPRETER}|(?:[^|\s]|^)\s{{0,20}}\|&?\s{{0,20}}{_SHELL})"
+    r"(?=\s*(?:$|[`\"';&)<]|-|/dev/stdin))"
+    rf"|(?:\b(?:{_INTERPRETER}|eval|source|exec)\b|(?<![^\s;&|(`])\.\s)[^|;]{{0,40}}(?:<\(|\$\(|`|\()\s{{0,10}}{_FETCH}\s",
+    re.IGNORECASE,
+)
+_ROW_BARS: Final = 2  # from which on a line that begins with one is the row of a table
 _REST: Final = r"[^\s<>\"'`)\]|]"
 _HOST: Final = re.compile(
     rf"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{{1,20}}:(?://|\\\\){_REST}+|(?<![\w.@-])www\.{_REST}+"
@@ -107,29 +116,20 @@ _LINK: Final = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?(?:\s[^()]{0,200})?\)|^\s{0,3}\[[^\]]{1,100}\]:\s{1,4}(\S{1,300})"
 )
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:(?![\\/]?\Z)", re.IGNORECASE)
-_SHARED: Final = re.compile(
+_SHARED: Final = re.compile(  # hosts of many owners: another owner is another host
     r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}"
 )
-"""Hosts of many owners: another owner is another host."""
 _LARGE: Final = 100  # most addresses have a number from there on, and no version
 _PART: Final = r"[\w.@+*?~{}$%-]"
 _PATH: Final = re.compile(
-    rf"(?<![\w/\\.])(?:(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)[/\\]|/)(?:{_PART}{{1,80}}[/\\]?){{1,12}}"
+    rf"(?<![\w/\\.<])(?:(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)[/\\]|/)(?:{_PART}{{1,80}}[/\\]?){{1,12}}"
     r"|(?<![\w.*>})/-])\.(?:env|[a-z]{2,12}rc|[a-z]{2,10}_history)\b(?![.(]\w|/)"
-    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}/){{1,12}}(?:{_PART}{{1,80}}+(?!\())?"
+    rf"|(?<![\w/\\.])(?<!\w@)(?:\.?[\w*-]{_PART}{{0,80}}/){{1,12}}(?:{_PART}{{1,80}}+(?!\())?"
 )
 _FILE: Final = re.compile(r"(?<![\w./-])[\w*?-]{2,80}(?:\.[\w-]{1,20}){0,3}\.[a-z][a-z0-9]{0,4}(?![\w(./])")
 _ENDING: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
-_SETTINGS: Final = re.compile(
-    r"(?:\A|[/\\])\.(?!github\b|[./\\])\w|\A[/\\](?:etc|proc|root|run|boot|sys|private)\b|\A(?:~|\.\.)[/\\]?\."
-)
-_INCLUDE: Final = re.compile(
-    r"(?<![\w@.])@(?:(?:~?[\w.-]{0,60}/){1,8}[\w.-]{1,60}\.\w{1,10}|~?/[\w./-]{1,200}|include [\w./~-]{1,200}"
-    r"|[\w-]{1,60}\.(?:md|txt|mdx|rst)\b)|\{[{%>] {0,3}(?:include|import)\b:? ?[^}%]{1,100}"
-)
-_VARIABLE: Final = re.compile(
-    r"\$(?:env:)?\{?[A-Z_][A-Z0-9_]{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
-    r"|(?<![\w$/.])[A-Z][A-Z0-9_]{0,60}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS?)\b"
+_MARKUP: Final = re.compile(
+    r"</?(?:details|[\w.:-]{1,60}(?=\s[^<>]{0,300}=)|(?<=/)[\w.:-]{1,60})(?![\w.:-])[^<>]{0,300}>", re.IGNORECASE
 )
 _TOOL: Final = re.compile(r"\bmcp__\w{1,80}|\b[A-Z][a-z][A-Za-z]{1,30}\((?=[\w*./ -]{0,60}[:*/])[^()\n]{0,60}\)")
 _ALLOWED: Final = re.compile(
@@ -143,14 +143,8 @@ _JOINED: Final = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
 _PATH_SIGNS: Final = re.compile(r"[\w./\\~*?$%{}@+-]+")
 _FILE_ENDING: Final = re.compile(r"\.(?:md|txt|py|[jt]sx?|json|ya?ml|csv|toml|html?|css|sh|d|git)\Z")
 _WAITING: Final = frozenset(
-    {
-        *(DifferenceKind.FRONTMATTER, DifferenceKind.PERMISSION, DifferenceKind.HOST),
-        *(DifferenceKind.PROGRAM, DifferenceKind.SETTINGS),
-    }
+    {DifferenceKind.FRONTMATTER, DifferenceKind.PERMISSION, DifferenceKind.HOST, DifferenceKind.PROGRAM}
 )
-
-_Found = tuple[NewCapability, str, str]
-"""What a text names, what it is known by, and the program that it begins with."""
 
 
 @lru_cache(maxsize=256)
@@ -162,14 +156,13 @@ def capability_difference(before: str, after: str) -> tuple[NewCapability, ...]:
     """
     before, after = (mask(_CODE_TAG.sub("`", text), keep_lines=True) for text in (before, after))
     old = _named(before)
-    known, programs = Counter((one.kind, key) for one, key, _ in old), {program for *_, program in old}
+    known, programs = Counter((one.kind, one.key) for one in old), {one.program for one in old} - {""}
     found: dict[tuple[DifferenceKind, str], NewCapability] = {}
-    for one, key, program in _named(after) if before != after else ():
-        if known[one.kind, key]:
-            known[one.kind, key] -= one.kind is DifferenceKind.PERMISSION  # one more is one more grant
+    for one in _named(after) if before != after else ():
+        if known[one.kind, one.key]:
+            known[one.kind, one.key] -= one.kind is DifferenceKind.PERMISSION  # one more is one more grant
         elif before.strip() or one.kind is not DifferenceKind.FRONTMATTER:
-            waits = one.waits and not (program and program in programs)
-            found.setdefault((one.kind, key), replace(one, waits=waits))
+            found.setdefault((one.kind, one.key), replace(one, waits=one.waits and one.program not in programs))
     order = list(DifferenceKind)
     return (*_lost(before, after), *sorted(found.values(), key=lambda one: order.index(one.kind)))
 
@@ -300,21 +293,18 @@ def _code_lines(text: str) -> frozenset[int]:
 
 
 @lru_cache(maxsize=256)
-def _named(text: str) -> tuple[_Found, ...]:
+def _named(text: str) -> tuple[NewCapability, ...]:
     """Find all that a text names, in the order of its lines."""
     lines = [line[:LONGEST_LINE] for line in text[:LONGEST_TEXT].splitlines()]
     code, head = _code_lines(text), SkillDocument(text).body_start
-    prose = [
-        "" if number in code or line.lstrip().startswith(("```", "~~~")) else line
-        for number, line in enumerate(lines, 1)
-    ]
+    shown = ("" if at in code or line.lstrip().startswith(("```", "~~~")) else line for at, line in enumerate(lines, 1))
     found = [
         _new(DifferenceKind.FRONTMATTER, line.strip(), number)
         for number, line in enumerate(text[:head].splitlines(), 1)
         if line.strip("- ")
     ]
-    for number, span in _spans("\n".join(prose)):
-        found += _of_code(" ".join(span.split()), number)
+    for span, number in located(_SPAN, "\n".join(shown), 1):
+        found += _of_code(" ".join(span[2].split()), number)
     block = list[str]()
     for number, line in [*enumerate(lines, 1), (len(lines) + 1, "")]:
         if number in code:
@@ -323,43 +313,20 @@ def _named(text: str) -> tuple[_Found, ...]:
             found += _of_code("\n".join(block), number - len(block) - 1)
             block = []
     for number, line in enumerate(lines, 1):
-        of_line = _of_line(line, in_code=number in code)
-        found += [(replace(one, line=number), key, program) for one, key, program in of_line]
+        found += [replace(one, line=number) for one in _of_line(line, in_code=number in code)]
     return tuple(found)
 
 
-def _new(kind: DifferenceKind, text: str, line: int = 0, key: str = "", program: str = "") -> _Found:
+def _new(kind: DifferenceKind, text: str, line: int = 0, key: str = "", program: str = "") -> NewCapability:
     known_by = key or " ".join(_WORD.findall(text.casefold())) or text
-    return NewCapability(kind, text, line, waits=kind in _WAITING), known_by, program
+    return NewCapability(kind, text, line, kind in _WAITING, key=known_by, program=program)
 
 
-def _spans(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the spans of code of a text with their lines: what stands between two runs of as many backticks."""
-    runs = list(re.finditer(r"`+", text))
-    following, nearest = [0] * len(runs), dict[int, int]()
-    for at in range(len(runs) - 1, -1, -1):
-        size = len(runs[at][0])
-        following[at], nearest[size] = nearest.get(size, 0), at
-    at = line = last = 0
-    while at < len(runs):
-        other, start = following[at], runs[at].end()
-        span = text[start : runs[other].start()] if other else ""
-        if not other or "\n\n" in span:
-            at += 1
-            continue
-        line, last = line + text.count("\n", last, start), start
-        if span.strip():
-            yield line + 1, span.strip()
-        at = other + 1
-
-
-def _of_code(code: str, line: int) -> Iterator[_Found]:
+def _of_code(code: str, line: int) -> Iterator[NewCapability]:
     """Find a span or block of code as it stands, and the lines of it that begin with a known program."""
     programs = False
     for number, text in enumerate(code.split("\n"), line):
-        found = next(filter(None, map(_PROGRAM.match, _STATEMENT.split(as_read(text)))), None)
-        called = None if found else _CALL.search(text) or _CALL_IMPORT.search(text)
-        if match := found or called:
+        if match := next(filter(None, map(_PROGRAM.match, _STATEMENT.split(as_read(text)))), None):
             programs, said = True, text.strip()
             yield _new(DifferenceKind.PROGRAM, said, number, said, " ".join(match[1].casefold().split()))
     if not programs or "\n" in code:
@@ -368,27 +335,34 @@ def _of_code(code: str, line: int) -> Iterator[_Found]:
 
 
 @lru_cache(maxsize=8192)
-def _of_line(line: str, *, in_code: bool) -> tuple[_Found, ...]:
-    """Find hosts, paths, included files, variables, tools and keys on a line, in code and outside of it."""
+def _of_line(line: str, *, in_code: bool) -> tuple[NewCapability, ...]:
+    """Find hosts, files, tools, HTML and keys on a line, in code and outside of it."""
     read = as_read(line)
     prose = "" if in_code else re.sub(r"`[^`]*`", " \x1a ", read)
     linked = [match[1] or match[2] for match in _LINK.finditer(prose)]
     named = (match[0].rstrip(".,;:!?") for match in (*_HOST.finditer(read), *_PROSE_HOST.finditer(prose)))
     hosts = (*filter(_is_host, named), *filter(_SCHEME.match, linked))
     found = [_new(DifferenceKind.HOST, said, 0, _owner(said)) for said in hosts]
-    for match in _PATH.finditer(read):
-        said = match[0].rstrip(".,;:!?")
-        if _SETTINGS.search(said):
-            found.append(_new(DifferenceKind.SETTINGS, said))
-        elif _ENDING.search(said) or said[0] in "~/." or said[-1] in "/\\":
-            found += [_new(DifferenceKind.FILE, said)] if match[0] in prose else []
-    found += [_new(DifferenceKind.SETTINGS, match[0].strip()) for match in _INCLUDE.finditer(prose)]
-    files = (*(match[0] for match in _FILE.finditer(prose)), *(one for one in linked if not _SCHEME.match(one)))
-    found += [_new(DifferenceKind.FILE, said) for said in files if said[0] != "#"]
-    found += [_new(DifferenceKind.VARIABLE, match[0]) for match in _VARIABLE.finditer(read)]
+    paths = (match[0].rstrip(".,;:!?") for match in _PATH.finditer(prose))
+    files = [said for said in paths if _ENDING.search(said) or said[0] in "~/." or said[-1] in "/\\"]
+    files += [match[0] for match in _FILE.finditer(prose)]
+    files += [said for said in linked if said[0] != "#" and not _SCHEME.match(said)]
+    found += [_new(DifferenceKind.FILE, said) for said in files]
+    found += [_new(DifferenceKind.MARKUP, match[0].strip("</>")) for match in _MARKUP.finditer(prose)]
+    found += [_new(DifferenceKind.LOOK_ALIKE, word) for word in find_mixed_words(line)]
     found += [_new(DifferenceKind.TOOL, match[0], 0, match[0]) for match in _TOOL.finditer(read)]
+    if command := find_piped_command(line) if "|" in line or "(" in line else "":
+        found.append(_new(DifferenceKind.PROGRAM, command, 0, command))
     keys = (match[0] for match in _KEY.finditer(read) if _ALLOWED.search(match[0]) and _JOINED.fullmatch(match[0]))
     return (*found, *(_new(DifferenceKind.PERMISSION, key) for key in keys))
+
+
+def find_piped_command(line: str) -> str:
+    """Find the command on a line whose input is run as a program; empty where there is none."""
+    flat = as_read(line[:LONGEST_LINE])
+    is_row = flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS
+    found = None if is_row else _RUN_UNREAD.search(flat)
+    return found[0].strip() if found else ""
 
 
 def _is_host(said: str) -> bool:
@@ -398,10 +372,8 @@ def _is_host(said: str) -> bool:
         number = ip_address(host.strip("[]"))
     except ValueError:
         return host != "localhost" and not (_FILE_ENDING.search(host) and "//" not in said)
-    is_mask = number.version == 4 and number.is_reserved  # noqa: PLR2004 - of IP
-    return not (number.is_loopback or number.is_unspecified or is_mask) and (
-        said != host or max(number.packed) >= _LARGE
-    )
+    is_other = number.is_loopback or number.is_unspecified or host.startswith("255.")
+    return not is_other and (said != host or max(number.packed) >= _LARGE)
 
 
 def _owner(said: str) -> str:

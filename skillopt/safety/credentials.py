@@ -9,15 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log2
-from typing import Final
 
-FORGE_TOKENS: Final = (
-    *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
-    *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),
-    *("INPUT_GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
-)
-"""Environment variables with a token of a forge. No process that runs models, agents or verifiers is given one."""
-_PRIVATE_KEY = "private key"
 # Every pattern starts at a fixed prefix and repeats one class within bounds, so matching is linear.
 _SHAPES = {
     "AWS access key": re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"),
@@ -32,8 +24,7 @@ _SHAPES = {
     "SendGrid key": re.compile(r"SG\.[\w-]{16,40}\.[\w-]{16,60}"),
     "key of a vendor": re.compile(
         r"(?<![\w-])(?:dop_v1|doo_v1|shpat|shpss|shpca|sq0atp|sq0csp|r8|key|pk|tok|lin_api|nvapi|gsk|xai|pplx|fly|ntn"
-        r"|secret"
-        r"|hf|dapi|rnd|sntrys|sbp|vercel|figd|pat|atlasv1|hvs|tfp|cfut)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"
+        r"|secret|hf|dapi|rnd|sntrys|sbp|vercel|figd|pat|atlasv1|hvs|tfp|cfut)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"
     ),
     "split AWS access key": re.compile(r"(?:AKIA|ASIA)(?:[\s\"'`+,.|-]{1,6}[A-Z0-9]{2,16}){1,8}(?![A-Za-z0-9])"),
     "part of a key": re.compile(
@@ -41,7 +32,10 @@ _SHAPES = {
         r"(?=[A-Za-z_-]{0,30}[0-9])(?=[0-9_-]{0,30}[A-Za-z])[\w-]{8,}"
     ),
     "JSON web token": re.compile(r"eyJ[\w-]{8,400}\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
-    _PRIVATE_KEY: re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
+    "private key": re.compile(  # to its end, or to its last line where it is cut off
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:(?!-----)[\s\S]){0,20000}-----END [A-Z0-9 ]{0,60}-----|(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,})*)"
+    ),
     "bearer token": re.compile(r"(?i)\b(?:bearer|basic)[ \t]{1,5}(?=[A-Za-z_.~+/-]{0,60}[0-9])[\w.~+/-]{16,}={0,2}"),
     "password in an address": re.compile(r"(?<=://)[^\s/@:<>{}$]{0,100}:[^\s/@<>{}$]{3,200}@"),
 }
@@ -55,8 +49,6 @@ _PASSWORD = re.compile(  # in words: a value of letters and digits, or several w
     r"(?=[^\s\d\"'`<>{}$()\[\],;]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'`<>{}$()\[\],;]{6,60}"
     r"|[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,5})(?![\w(])"
 )
-_KEY_LINES = re.compile(r"(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,})*")
-_LONGEST_KEY = 20_000  # several times an RSA key of 16,384 bits
 _MIXED = re.compile(r"(?=[^0-9]{0,200}[0-9])(?=[^A-Za-z]{0,200}[A-Za-z])")
 _SHORTEST_RANDOM = 8  # characters: a word with a number is shorter
 _ENTROPY = 3.0
@@ -74,11 +66,7 @@ class Credential:
 
 def find_credentials(text: str) -> Iterator[Credential]:
     """Find everything shaped like a credential, in order; of shapes that overlap, the first or longest."""
-    found = [
-        Credential(kind, match.start(), _key_end(text, match.end()) if kind == _PRIVATE_KEY else match.end())
-        for kind, pattern in _SHAPES.items()
-        for match in pattern.finditer(text)
-    ]
+    found = [Credential(kind, *match.span()) for kind, pattern in _SHAPES.items() for match in pattern.finditer(text)]
     found += [
         Credential("secret value", *match.span("value"))
         for match in _ASSIGNMENT.finditer(text)
@@ -100,16 +88,6 @@ def mask(text: str, *, keep_lines: bool = False) -> str:
         pieces += [text[position : credential.start], f"[{credential.kind}]", "\n" * breaks]
         position = credential.end
     return "".join([*pieces, text[position:]])
-
-
-def _key_end(text: str, start: int) -> int:
-    """Find where a private key ends; one that is cut off ends with its last line of key text."""
-    footer = text.find("-----END ", start, start + _LONGEST_KEY)
-    if footer >= 0:
-        closing = text.find("-----", footer + 9, footer + 80)
-        return closing + 5 if closing >= 0 else footer
-    lines = _KEY_LINES.match(text, start)
-    return lines.end() if lines else start
 
 
 def _looks_random(value: str) -> bool:

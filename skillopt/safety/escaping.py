@@ -12,8 +12,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
 
-_MOST_NAMES = 12
-"""Hidden characters of a run that are named; a run can be a hundred thousand long."""
+_MOST_NAMES = 12  # of a run of hidden characters, which can be a hundred thousand long
 
 
 def escape_hidden(text: str) -> str:

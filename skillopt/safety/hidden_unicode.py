@@ -16,13 +16,11 @@ _CANDIDATE = re.compile(
     r"|[^\x00-\u02ff\u0400-\u052f\u2013-\u2026\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]"
 )
 _SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-"""Format characters that are drawn: number signs of Arabic, Syriac and Kaithi."""
+# Format characters that are drawn: number signs of Arabic, Syriac and Kaithi.
 
 _FLAG = re.compile(
     "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
-)
-"""The flags of England, Scotland and Wales, the only sequences of tag characters in use."""
-
+)  # of England, Scotland and Wales: no other sequences of tag characters are in use
 _VIRAMA = 9  # The combining class of the signs that join Indic letters.
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
@@ -42,26 +40,21 @@ class HiddenRun:
     def description(self) -> str:
         """Name the characters and say what they spell, when they spell something."""
         names = [f"U+{ord(one):04X} {unicodedata.name(one, 'without a name')}" for one in dict.fromkeys(self.text)]
-        others = len(names[2:])
-        more = f" and {others} more" if others else ""
-        decoded = _decode(self.text)
+        more, decoded = f" and {len(names) - 2} more" if names[2:] else "", _decode(self.text)
         return f"{', '.join(names[:2])}{more}" + (f", which spells {decoded[:200]!r}" if decoded else "")
 
 
 def hidden_runs(text: str) -> Iterator[HiddenRun]:
     """Find all runs of hidden characters, in order."""
     flags = {index for match in _FLAG.finditer(text) for index in range(match.start(), match.end())}
-    run: list[int] = []
-    for match in _CANDIDATE.finditer(text):
-        index = match.start()
-        if index in flags or not _is_hidden(text, index):
-            continue
-        if run and index != run[-1] + 1:
-            yield HiddenRun(run[0], text[run[0] : run[-1] + 1])
-            run = []
-        run.append(index)
-    if run:
-        yield HiddenRun(run[0], text[run[0] : run[-1] + 1])
+    start = end = 0
+    for index in (match.start() for match in _CANDIDATE.finditer(text)):
+        if index not in flags and _is_hidden(text, index):
+            if index > end > start:
+                yield HiddenRun(start, text[start:end])
+            start, end = (start if index == end > start else index), index + 1
+    if end > start:
+        yield HiddenRun(start, text[start:end])
 
 
 def without_hidden(text: str) -> str:

@@ -1,19 +1,13 @@
 """Detect leaks: text of verifiers, answers or held-out tasks in an edit, or one training answer memorised.
 
-Four kinds of evidence count, each rare by chance:
-
 1. *Quote*: eight words in a row, the length that is common for decontamination.
-2. *Values*: numbers, and names of held-out tables, that one task alone has: two of a held-out task, one long one,
-   six of a training answer, or values of three tasks.
-3. *Row*: the first two cells of a row of a held-out answer, in a row.
-4. *Id*: the id of a task, where it is not a word that a rule may use.
+2. *Values*: numbers and names that one task alone has: two of a held-out task, one long one, six of a training answer,
+   or values of three tasks.
+3. *Row*: the first two cells of a row of a held-out answer. 4. *Id*: the id of a task, where no rule has it as a word.
 
-What the skill or the training tasks show is no secret, nor is what a training task's verifier can say as feedback: its
-options, the names of its checks and the quoted strings of its code, but no criterion of a rubric; with folds, what two
-verifiers or more can say. It follows from the whole suite alone, so that training, proposals and the change gate decide
-alike. What several training answers have is a rule, not a memory. Case, width, spaces and punctuation are ignored.
-Encoded, spelled out, translated or rephrased text passes unseen, and so does one short value. Scan all that was added
-since the first version of a skill: a leak in pieces is seen whole.
+What the skill or training shows is no secret: with the feedback of its verifiers, but no criterion of a rubric; with
+folds, what two verifiers or more can say. What several training answers have is a rule. Case, width, spaces and
+punctuation are ignored. Encoded, spelled out, translated or rephrased text passes unseen, and so does one short value.
 """
 
 import json
@@ -28,27 +22,22 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
-_RUN: Final = 8
-"""Words in a row that make a quote."""
-
+_RUN: Final = 8  # words in a row that make a quote
 _LEAST_VALUE: Final = 4  # characters: shorter values are in every text
 _LONG_VALUE: Final = 9  # characters: longer than a date or an order's number, which a rule may show
 _HELD_OUT_VALUES: Final = 2  # one may be an example by chance
 _TRAIN_VALUES: Final = 6  # a rule may show a row of a training task: at most five values in the demo's tables
 _TABLE: Final = 3  # tasks whose answers make a table
-_NAME_WORDS: Final = 6  # of a name; longer cells are sentences
+_NAME_WORDS: Final = 6  # longer cells are sentences, which are found as quotes
 _LEAST_ROW: Final = 8  # characters of two cells: shorter ones, as `1,2`, are in every table
 
 _CODE: Final = (".bash", ".go", ".java", ".js", ".pl", ".py", ".rb", ".rs", ".sh", ".sql", ".ts")
 _NUMBERS: Final = re.compile(r"\d+")
 _LEAST_ID: Final = 4  # characters: a shorter id is a word
-_SERIES: Final = 3
-"""Ids that differ in a number only, from which on they are no words of a rule, as `utf8` or `iso-8601` may be."""
-
-_QUOTED: Final = re.compile(
+_SERIES: Final = 3  # ids that differ in a number only: `utf8` and `iso-8601` are words of a rule
+_QUOTED: Final = re.compile(  # literals of most languages; what stands side by side is one text
     r"""(?:(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)\s*[rbfu]{0,2})+""", re.DOTALL
 )
-"""String literals of most languages; what stands side by side is one text."""
 
 _DIGIT: Final = re.compile(rb"[0-9]")
 _YEAR: Final = re.compile(rb"(?:19|20)\d\d")
@@ -76,22 +65,17 @@ class LeakClass(StrEnum):
     TASK_ID = "task id"
 
 
-LEAK_REASON: Final = (
+LEAK_REASON: Final = (  # the same for every class, or it would tell which texts are kept for checking
     "it repeats text of a task, of an answer or of a verifier; write the rule that leads to such results, in words of "
     "its own and without names or values of single tasks"
 )
-"""What the optimizer model is told; the same for every class, or it would tell which texts are kept for checking."""
 
 _Values = dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectedText:
-    """What edits are compared with, made once for a suite by `index_protected_text`.
-
-    It holds hashes of runs of words by class, values and the first cells of rows with the class and number of their
-    tasks, what training shows (prompts, input files, verifiers), and ids of tasks.
-    """
+    """Hashes of runs of words by class, values and first cells by task, what training shows, and ids of tasks."""
 
     runs: dict[LeakClass, frozenset[int]]
     values: _Values
@@ -117,19 +101,17 @@ def index_protected_text(suite: Suite) -> ProtectedText:
             # Options are compared as values too: a number may be all there is of an answer.
             place = {(_answer_class(split) if kind is LeakClass.VERIFIER else kind, at)}
             held_out = texts if split is not Split.TRAIN and kind is not LeakClass.VERIFIER else ()
-            for value in chain(map(_one, filter(_is_value, chain.from_iterable(words))), *map(_names, held_out)):
+            numbers = ((word,) for word in chain.from_iterable(words) if _is_value(word))
+            for value in chain(numbers, *map(_names, held_out)):
                 values[value] |= place
-            for row in chain.from_iterable(map(_first_cells, held_out if kind is LeakClass.HELD_OUT_ANSWER else ())):
+            for row in chain(*map(_first_cells, held_out if kind is LeakClass.HELD_OUT_ANSWER else ())):
                 rows[row] |= place
     runs[LeakClass.TRAIN_ANSWER] = {run for run, tasks in shared.items() if tasks == 1}
     runs[LeakClass.VERIFIER] -= _open_runs(suite)
     train = suite.tasks(Split.TRAIN)
     reference = (text for task in train for text in (*task.verifier.leaves, *(one.text for one in task.verifier.files)))
-    shown = (
-        _joined(task.prompt for task in train),
-        _joined(file.text for task in train for file in task.files),
-        _joined(reference),
-    )
+    files = (file.text for task in train for file in task.files)
+    shown = _joined(task.prompt for task in train), _joined(files), _joined(reference)
     ids = frozenset(chain.from_iterable(map(split_words, _numbered(suite))))
     return ProtectedText({kind: frozenset(found) for kind, found in runs.items()}, values, rows, shown, ids)
 
@@ -162,29 +144,27 @@ def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[L
     """Find values and rows that point at tasks: none that is shown, or that several training answers have."""
     said, found = _joined_words(known), defaultdict[tuple[LeakClass, int], list[tuple[bytes, ...]]](list)
     runs = {tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, 2 * _NAME_WORDS + 1)}
-    for value in (run for run in runs if run in protected.values and _joined_words(run) not in said):
-        places = protected.values[value]
+    for value in (run for run in runs if _joined_words(run) not in said):
+        places = protected.values.get(value, frozenset())
         answers = sum(kind is LeakClass.TRAIN_ANSWER for kind, _ in places)
         for place in places:
             if answers == 1 if place[0] is LeakClass.TRAIN_ANSWER else not _is_shown(protected, place[0], value):
                 found[place].append(value)
+        yield from (kind for kind, _ in protected.rows.get(value, ()) if not _is_shown(protected, kind, value))
     tasks = Counter(kind for kind, _ in found)
     for (kind, _), values in found.items():
-        held_out = kind is not LeakClass.TRAIN_ANSWER
-        is_long = held_out and any(len(one) == 1 and len(one[0]) >= _LONG_VALUE for one in values)
-        is_table = tasks[kind] >= _TABLE and kind is LeakClass.HELD_OUT_ANSWER
-        if len(values) >= (_HELD_OUT_VALUES if held_out else _TRAIN_VALUES) or is_long or is_table:
+        if kind is LeakClass.TRAIN_ANSWER:
+            is_leak = len(values) >= _TRAIN_VALUES
+        else:
+            is_long = any(len(one) == 1 and len(one[0]) >= _LONG_VALUE for one in values)
+            is_table = tasks[kind] >= _TABLE and kind is LeakClass.HELD_OUT_ANSWER
+            is_leak = len(values) >= _HELD_OUT_VALUES or is_long or is_table
+        if is_leak:
             yield kind
-    for row in (run for run in runs if run in protected.rows and _joined_words(run) not in said):
-        yield from (kind for kind, _ in protected.rows[row] if not _is_shown(protected, kind, row))
 
 
 def _is_value(word: bytes) -> bool:
     return len(word) >= _LEAST_VALUE and _DIGIT.search(word) is not None and not _YEAR.fullmatch(word)
-
-
-def _one(word: bytes) -> tuple[bytes, ...]:
-    return (word,)
 
 
 def _names(text: str) -> Iterator[tuple[bytes, ...]]:
@@ -207,18 +187,14 @@ def _first_cells(text: str) -> Iterator[tuple[bytes, ...]]:
 def _numbered(suite: Suite) -> Iterator[str]:
     """List the ids of tasks that are numbered alike: of one word each, and of which a rule knows none by chance."""
     names = [task.id for _, task in suite.splits if len(split_words(task.id)) == 1 and len(task.id) >= _LEAST_ID]
-    alike = Counter(_NUMBERS.sub("#", name) for name in names)
-    for name in names:
-        shape = _NUMBERS.sub("#", name)
-        if shape not in (name, "#") and alike[shape] >= _SERIES:
+    shapes = [_NUMBERS.sub("#", name) for name in names]
+    for name, shape in zip(names, shapes, strict=True):
+        if shape not in (name, "#") and shapes.count(shape) >= _SERIES:
             yield name
 
 
 def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -> bool:
-    """Return whether training tasks show a run of words, so that it can be known without a leak.
-
-    Their answers count as shown where held-out text is at stake: a rule can be learnt from them.
-    """
+    """Return whether training tasks show a run of words: for held-out text in their answers too, as rules come from."""
     prompts, files, verifiers = protected.shown
     others = {LeakClass.TRAIN_ANSWER: (), LeakClass.VERIFIER: (files,)}.get(kind, (files, verifiers))
     wanted = _joined_words(run)
@@ -228,9 +204,9 @@ def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -
 def _open_runs(suite: Suite) -> set[int]:
     """Collect the runs of words that verifiers can show to a proposer on training tasks."""
     teaching = [task for split, task in suite.splits if suite.folds or split is Split.TRAIN]
-    said = Counter[int]()
-    for task in teaching:
-        said.update({run for text in _feedback_texts(task) for run in _runs(split_words(text))})
+    said = Counter(
+        chain(*({run for text in _feedback_texts(task) for run in _runs(split_words(text))} for task in teaching))
+    )
     return {run for run, tasks in said.items() if tasks > 1 or not suite.folds}
 
 

@@ -20,9 +20,6 @@ class LintClass(StrEnum):
     PROGRAM = "program"
     REMOVED_RULE = "removed-rule"
     FRONTMATTER = "frontmatter"
-    SENSITIVE_PATH = "sensitive-path"
-    ENCODED_TEXT = "encoded-text"
-    RAW_HTML = "raw-html"
     REVIEWER = "reviewer"
     REFUSED = "refused-before"
     SCRIPT = "script"
@@ -31,9 +28,6 @@ class LintClass(StrEnum):
 LONGEST_TEXT: Final = 200_000  # ten edits of the most characters that one may have
 LONGEST_LINE: Final = 10_000
 """Characters that are read, ten times a long paragraph; what is longer is refused for its length."""
-
-MARKED: Final = frozenset({LintClass.PROGRAM, LintClass.ENCODED_TEXT, LintClass.RAW_HTML})
-"""Classes of matches that are not refused: such text may be measured, and stays a draft until a person takes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Find text that a model reads and that a reader of the rendered page does not see, and raw HTML that is seen.
+"""Find text that a model reads and that a reader of the rendered page does not see.
 
 What is hidden is judged on the parsed page, so that HTML in code, which is shown, is none. Blanks, stacked marks,
 joiners and rows of emoji, which can carry text, and control tokens of chats are found line by line.
@@ -30,15 +30,6 @@ _UNSEEN_ELEMENTS: Final = re.compile(
     r"|plaintext|noembed|noframes|param|source|track|area|map|form|input|button|slot|portal|rp"
     r"|rtc"
 )
-_SEEN_ELEMENTS: Final = re.compile(
-    r"br|b|i|em|strong|sub|sup|kbd|code|pre|hr|p|ul|ol|li|table|thead|tbody|tfoot|tr|td|th"
-    r"|blockquote|h1|h2|h3|h4|h5|h6|mark|small|del|ins|s|u|q|abbr|var|samp|dl|dt|dd|wbr|tt"
-    r"|strike|picture|figure|figcaption|div|span|center|section|article|a|img|details|summary|font"
-)
-_FOLDING: Final = frozenset(("details", "summary", "font"))
-_PICTURE: Final = re.compile(
-    r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)(?:[?#]|\Z)|\Ahttps?:|\Adata:image/", re.IGNORECASE
-)
 _WIDE_BLANK: Final = re.compile(r"(?<=\w)[ \t]{2,}(?=\w)")
 _MOST_WIDE: Final = 2  # two typing slips are none
 _UNSEEN_FORMULA: Final = re.compile(
@@ -47,9 +38,8 @@ _UNSEEN_FORMULA: Final = re.compile(
     re.IGNORECASE,
 )
 _NOTE: Final = re.compile(r"^(?P<label>\[\^[^\]\s]{1,60}\]):.*", re.MULTILINE)
-_MOST_EMPTY: Final = 20  # most of a screen
 _MOST_INFO: Final = 3  # as in `python title=x linenos`
-_MOST_ENDINGS: Final = 4  # a byte takes eight of them
+_FAR_BELOW: Final = re.compile(r"(?:(?<=\S)|\A)[ \t]*\n(?:[ \t]*\n){20,}[ \t]*(\S[^\n]{0,200})")  # most of a screen
 _BLANK: Final = r"\t\u00a0\u2000-\u200a\u202f\u205f\u3000"
 _ENDING: Final = rf"(?<=\S)(?:[ {_BLANK}]{{3,}}| {{0,2}}[{_BLANK}][ {_BLANK}]{{0,2}})\Z"
 CHAT_MARK: Final = (
@@ -61,20 +51,20 @@ _ODD: Final = (  # odd spaces, runs of blanks, stacked marks
     r"|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}"
 )
 _CARRIERS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), most, what)
-    for pattern, most, what in (
-        (r"\S[ \t]{100,}\S", 0, "text far to the right of"),
-        (_ENDING, 0, "blanks that end a line,"),
-        (CHAT_MARK, 0, "a control token of chats"),
-        (_ODD, 0, "characters that can carry hidden text,"),
-        (r"(?<=[^\W\d_])[\u00a0\u2009\u202f](?=[^\W\d_])", 2, "blanks that can carry hidden text, as in"),
-        (r"[\u200c\u200d\ufe0e\ufe0f]", 8, "joiners that can carry hidden text, as in"),
+    (re.compile(pattern, re.IGNORECASE), what)
+    for pattern, what in (
+        (r"\S[ \t]{100,}\S", "text far to the right of"),
+        (_ENDING, "blanks that end a line,"),
+        (CHAT_MARK, "a control token of chats"),
+        (_ODD, "characters that can carry hidden text,"),
+        (
+            r"(?:[^\W\d_][\u00a0\u2009\u202f](?=[^\W\d_])[^\u00a0\u2009\u202f]*){3}",
+            "blanks that can carry hidden text, as in",
+        ),
     )
 )
-"""What may carry hidden text, with how many of it a line may have."""
 _CODE: Final = re.compile(r"`[^`]{0,400}`")
-_MOST_OPEN: Final = 100
-"""Brackets without an end that are parsed, because each of them is looked for in all that follows."""
+_MOST_OPEN: Final = 100  # brackets without an end: the parser looks for each in all that follows
 
 
 def find_unseen(body: str) -> Iterator[TextMatch]:
@@ -82,12 +72,9 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
 
     The line of a match counts from 1 in the body.
     """
-    yield from _far_below(body)
+    for match, line in located(_FAR_BELOW, body, 1):
+        yield _hidden(match[1], line, "many empty lines before")
     lines = body.splitlines()
-    ends = sum(line[-1:].isspace() for line in lines)
-    if ends > _MOST_ENDINGS:
-        key = f"{ends} lines"
-        yield TextMatch(LintClass.HIDDEN_TEXT, "line ends", 1, key, "blanks at the ends of")
     if body.count("[") - body.count("]") > _MOST_OPEN:
         yield _hidden("[", 1, f"over {_MOST_OPEN} brackets that nothing closes, as in")
     elif len(body) <= LONGEST_TEXT and max(map(len, lines), default=0) <= LONGEST_LINE:
@@ -100,14 +87,13 @@ def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
     """Find unseen text in the parsed page."""
     env: dict[str, Any] = {}
     tokens = page_parser().parse(body, env)
-    names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
     line = 1
     for token in tokens:
         line = token.map[0] + 1 if token.map else line
         if token.type == "html_block":
-            yield from _html(token.content, line, names)
+            yield from _html(token.content, line)
         elif token.type == "inline":
-            yield from _inline(token.children or [], line, names)
+            yield from _inline(token.children or [], line)
             yield from _plain(token, line, body)
         elif token.type == "fence" and len(token.info.split()) > _MOST_INFO:
             yield _hidden(token.info, line, "words beside a code fence, which are not shown,")
@@ -129,7 +115,7 @@ def _hidden(text: str, line: int, what: str) -> TextMatch:
     return TextMatch(LintClass.HIDDEN_TEXT, text.strip() or text, line, text, what)
 
 
-def _located(pattern: re.Pattern[str], content: str, line: int) -> Iterator[tuple[re.Match[str], int]]:
+def located(pattern: re.Pattern[str], content: str, line: int) -> Iterator[tuple[re.Match[str], int]]:
     """Find a pattern with the lines of its matches."""
     position = 0
     for match in pattern.finditer(content):
@@ -139,33 +125,32 @@ def _located(pattern: re.Pattern[str], content: str, line: int) -> Iterator[tupl
 
 
 def _comments(content: str, line: int) -> Iterator[TextMatch]:
-    for match, at in _located(_COMMENT, content, line):
+    for match, at in located(_COMMENT, content, line):
         yield TextMatch(LintClass.HTML_COMMENT, match[0], at, match[0], "an HTML comment")
 
 
-def _html(content: str, line: int, names: set[str]) -> Iterator[TextMatch]:
-    """Judge tags: what hides its content or carries text in attributes; what is shown, but is no Markdown."""
+def _html(content: str, line: int) -> Iterator[TextMatch]:
+    """Judge tags: what hides its content or carries text in attributes."""
     yield from _comments(content, line)
     content = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), content)
-    for match, at in _located(_TAG, content, line):
-        name, rest = match["name"].lower(), match["rest"]
-        if _UNSEEN_ELEMENTS.fullmatch(name) or (_HIDING.search(rest) and not match["closing"]):
+    for match, at in located(_TAG, content, line):
+        if _UNSEEN_ELEMENTS.fullmatch(match["name"].lower()) or (
+            _HIDING.search(match["rest"]) and not match["closing"]
+        ):
             yield _hidden(match[0], at, "HTML that is not shown")
-        elif name in _FOLDING or (not _SEEN_ELEMENTS.fullmatch(name) and (rest.strip(" /") or name in names)):
-            yield TextMatch(LintClass.RAW_HTML, match[0], at, match[0], "raw HTML")
 
 
-def _inline(children: Sequence[Token], line: int, names: set[str]) -> Iterator[TextMatch]:
+def _inline(children: Sequence[Token], line: int) -> Iterator[TextMatch]:
     """Judge the inline markup of one block."""
     shown: list[str] = []
     for token in children:
         if token.type == "html_inline":
-            yield from _html(token.content, line, names)
+            yield from _html(token.content, line)
         elif token.type in ("link_open", "image"):
             title, target = str(token.attrGet("title") or ""), str(token.attrGet("href") or token.attrGet("src") or "")
             if title:
                 yield _hidden(title, line, "a link title, which is not shown")
-            if token.type == "image" and not token.content.strip() and not _PICTURE.search(target):
+            if token.type == "image" and not token.content.strip():
                 yield _hidden(target, line, "an image without text")
             shown = [target] if token.type == "link_open" else [*shown, "image"]
         elif token.type == "link_close":
@@ -184,28 +169,17 @@ def _plain(block: Token, line: int, body: str) -> Iterator[TextMatch]:
         yield _hidden(" ".join(texts), line, "blanks between words that can carry hidden text in")
     for match in _UNSEEN_FORMULA.finditer(block.content):
         yield _hidden(match[0], line, "a formula that is not shown:")
-    for match, at in _located(_NOTE, block.content, line):
+    for match, at in located(_NOTE, block.content, line):
         if body.count(match["label"]) < 2:  # noqa: PLR2004 - the note is one
             yield _hidden(match[0], at, "a footnote that nothing refers to, which is not shown:")
-
-
-def _far_below(body: str) -> Iterator[TextMatch]:
-    """Find text below so many empty lines that a reader takes the page for ended."""
-    empty = 0
-    for number, line in enumerate(body.splitlines(), 1):
-        if line.strip() and empty > _MOST_EMPTY:
-            yield _hidden(line, number, f"{empty} empty lines before")
-        empty = 0 if line.strip() else empty + 1
 
 
 def _table(rows: Sequence[str], line: int) -> Iterator[TextMatch]:
     """Find cells beyond the last column, which are left out of the page."""
     width = _cells(rows[0])
     for number, row in enumerate(rows[2:], 2):
-        if _cells(_CODE.sub("", row)) > width:
+        if _cells(_CODE.sub("", row)) > width:  # `a | b`: code is listed as it stands
             yield _hidden(row, line + number, "a table row with more cells than columns, which are not shown:")
-        elif _cells(row) > width:  # `a | b`: code with a bar that should have been escaped
-            yield TextMatch(LintClass.RAW_HTML, row, line + number, row, "a table row whose code ends its cell:")
 
 
 def _cells(row: str) -> int:
@@ -227,7 +201,6 @@ def _definitions(body: str, env: dict[str, Any]) -> Iterator[TextMatch]:
 
 def find_carriers(line: str) -> Iterator[TextMatch]:
     """Find on one line what may carry hidden text."""
-    for pattern, most, what in _CARRIERS:
-        found = [match[0] for match in pattern.finditer(line)]
-        if len(found) > most:
-            yield _hidden(line if most else found[0], 0, what)
+    for pattern, what in _CARRIERS:
+        if found := pattern.search(line):
+            yield _hidden(found[0], 0, what)

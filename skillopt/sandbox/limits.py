@@ -16,7 +16,6 @@ from typing import Final
 from skillopt.sandbox.workspace import folder_size
 
 _GIBIBYTE: Final = 1 << 30
-_MOST_PROCESSES: Final = 256
 _PROCESSES_SECONDS: Final = 0.1
 _DISK_SECONDS: Final = 0.5
 _SHARE: Final = 10
@@ -46,7 +45,7 @@ def verifier_limits() -> Limits:
 
 def _limits(memory: int, disk: int) -> Limits:
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
-    processes = max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1))
+    processes = max(256, 4 * (os.cpu_count() or 1))
     return Limits(processes, min(memory * _GIBIBYTE, there), disk * _GIBIBYTE)
 
 

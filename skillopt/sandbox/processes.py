@@ -27,11 +27,9 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 
 _POLL_SECONDS: Final = 0.05
-_DRAIN_SECONDS: Final = 1.0
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _FIRST_TO_DIE: Final = "1000"
 _SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
-_SHELL_SECONDS: Final = 10.0
 _abandoned = threading.Event()
 
 
@@ -53,7 +51,7 @@ def shell_problem(path: str, text: str) -> str:
     if not shell or shutil.which(shell) is None:
         return ""
     with Workspace.create([File("script", text.encode("utf-8", "replace"))]) as folder:
-        result = run_process([shell, "-n", "script"], folder.path, {}, _SHELL_SECONDS)
+        result = run_process([shell, "-n", "script"], folder.path, {}, 10.0)
     found = " ".join(result.stderr.split())[:200]
     return f"{path}: expected a script that {shell} can read, found: {found}" if result.status else ""
 
@@ -147,7 +145,7 @@ def _follow(
             timed_out = not exceeded and process.poll() is None
             _end_group(process)
             # What left the group can hold the outputs open, so what is still in them is read against a clock.
-            drained = time.monotonic() + _DRAIN_SECONDS
+            drained = time.monotonic() + 1.0
             while selector.get_map() and time.monotonic() < drained and _read_ready(selector, _POLL_SECONDS):
                 pass
     finally:

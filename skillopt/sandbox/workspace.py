@@ -28,7 +28,6 @@ _OUTSIDE_REACH: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
 _MOST_ENTRIES: Final = 100_000
-_MOST_CHANGED: Final = 20_000
 _DEEPEST: Final = 64
 """Folders deep from which on nothing is looked at: the time to list a folder grows with the length of its path."""
 
@@ -156,7 +155,7 @@ def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
     """List the paths that were written or deleted since the files were placed, sorted; of a great many the first."""
     before = {file.path: file.content for file in placed}
     changed = []
-    for name, entry in _walk(workspace, most=_MOST_CHANGED):
+    for name, entry in _walk(workspace, most=20_000):
         if entry.is_dir(follow_symlinks=False):
             continue
         content = before.pop(name, None)

@@ -9,8 +9,8 @@ from typing import Final
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of
 from skillopt.execution.runner import RunObserver
+from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.decide import LOSS_ERRORS, least_margin
-from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import GateDecided, TextScreened
 from skillopt.project import Selection
 from skillopt.rollouts import Usage

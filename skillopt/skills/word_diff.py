@@ -58,15 +58,6 @@ def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def compare_words(old: str, new: str) -> tuple[Piece, ...]:
-    """Compare two blocks of text that stand for each other; those that have little in common have no same piece.
-
-    >>> [(piece.kind.value, piece.text) for piece in compare_words("Write dates.", "Write ISO dates.")]
-    [('same', 'Write'), ('new', ' ISO'), ('same', ' dates.')]
-    """
-    return tuple(_joined(list(_changed(old, new))))
-
-
 def match_lines(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher[str]:
     """Find the lines that two texts have in common."""
     return SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MANY_LINES)

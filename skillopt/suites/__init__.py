@@ -20,7 +20,6 @@ from skillopt.tasks import Suite, Task
 
 __all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]
 
-_LONGEST_REASON: Final = 300
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
     "tasks-and-verifiers` names, found none; add one, or name its file"
@@ -105,7 +104,7 @@ def _unread(reading: Reading, task: Task) -> str:
 
 def _in_words(error: Exception) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(text.split())[:_LONGEST_REASON] or type(error).__name__
+    return " ".join(text.split())[:300] or type(error).__name__
 
 
 def _without_tasks(reading: Reading) -> str:

@@ -14,7 +14,7 @@ _FLAGS: Final = {"i": "ignore_case", "m": "multiline", "s": "dotall"}
 _HARMLESS: Final = frozenset("dguvy")
 """Flags of JavaScript that change nothing for a search, or only how it is written."""
 
-_LONGEST_NAME: Final = 100
+_LONGEST_NAME: Final = 100  # a line of feedback
 
 
 def one_line(text: str) -> str:

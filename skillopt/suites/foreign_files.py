@@ -19,11 +19,9 @@ from skillopt.suites.sources import Source, error_at
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
-_LONGEST_ID: Final = 100
 _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000
 SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
-_DEEPEST_CASE: Final = 3
 _ANSWERS: Final = (
     *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),
     *("test-prompts.*", "trigger*.json", "eval?queries.json", "routing-eval.jsonl"),
@@ -79,7 +77,7 @@ def task_id(name: str, otherwise: str) -> str:
     >>> task_id("Routing: DNS fails", "1")
     'routing-dns-fails'
     """
-    return "-".join(re.findall(r"[\w.]+", name.lower()))[:_LONGEST_ID].strip("-") or otherwise
+    return "-".join(re.findall(r"[\w.]+", name.lower()))[:100].strip("-") or otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,7 @@ def _workspace_file(path: str, content: bytes) -> File:
 def repository_of(folder: Path) -> Path:
     """Return the folder around a folder that is a git repository; without one, the skill's, the suite's or its own."""
     here = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would leave a linked folder
-    near = (here, *here.parents[:_DEEPEST_CASE])
+    near = (here, *here.parents[:3])
     places = (
         *(each for each in (here, *here.parents) if (each / ".git").exists()),
         *(each for each in near if (each / SKILL_FILE).is_file()),

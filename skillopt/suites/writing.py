@@ -15,8 +15,7 @@ from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import Environment, File, Split, Task
 
-_TIMEOUT: Final = 600.0
-_WIDTH: Final = 1_000_000
+_TIMEOUT: Final = 600.0  # the format's own default, which is left out
 _BEYOND: Final = 0x10000
 """From here on a character needs an escape of eight digits."""
 
@@ -91,7 +90,7 @@ def yaml_text(entry: Mapping[str, object]) -> str:
     - a b
     """
     yaml = YAML()
-    yaml.width = _WIDTH
+    yaml.width = 1_000_000
     yaml.default_flow_style = False
     out = io.StringIO()
     yaml.dump(_literal(entry), out)

@@ -5,6 +5,7 @@ one request more than the limit can be made; how long it can be is what the larg
 """
 
 from collections.abc import Mapping
+from math import floor, log10
 from typing import Final
 
 from skillopt.errors import SettingsError
@@ -133,3 +134,13 @@ def with_price(usage: Usage, model: str, prices: Mapping[str, Price], cached: in
         return usage
     usd = cost_of(find_price(model, prices), usage.input_tokens - cached, usage.output_tokens, cache_read=cached)
     return Usage(usage.calls, usage.input_tokens, usage.output_tokens, usd)
+
+
+def write_dollars(usd: float) -> str:
+    """Write an amount of US dollars, in cents from a dollar on, below with two digits that say something at least.
+
+    >>> write_dollars(1234.5), write_dollars(0.25), write_dollars(0.015), write_dollars(0)
+    ('$1,234.50', '$0.25', '$0.015', '$0.00')
+    """
+    digits = 2 if usd <= 0 else max(2, 1 - floor(log10(usd)))
+    return f"${usd:,.{digits}f}"

@@ -60,7 +60,6 @@ VERIFIERS = {
 _WITH_JUDGE = JUDGED_KINDS | {"checks"}
 _WITH_SANDBOX = frozenset({"command", "checks"})
 
-_LARGEST_TEXT = 1_000_000
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -187,7 +186,7 @@ def decode_reference(spec: VerifierSpec, name: str) -> str:
 
 
 def read_text(
-    file: str | None, trajectory: Trajectory, workspace: str, limit: int = _LARGEST_TEXT
+    file: str | None, trajectory: Trajectory, workspace: str, limit: int = 1_000_000
 ) -> tuple[str, str] | Score:
     """Read the name and the text of a result, a byte order mark left out, or give the score of one that is no text."""
     result = read_result(file, trajectory, workspace, limit)

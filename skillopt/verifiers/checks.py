@@ -15,8 +15,6 @@ from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 from skillopt.verifiers import StrictOptions, load_verifier, read_options
 
 _OWN_KIND: Final = "checks"
-_MOST_CHECKS: Final = 100
-_LONGEST_FEEDBACK: Final = 8_000
 
 
 def _not_nested(kind: str) -> str:
@@ -39,9 +37,7 @@ class CheckOptions(StrictOptions):
 class ChecksOptions(StrictOptions):
     """Options of the verifier `checks`."""
 
-    checks: Annotated[
-        tuple[CheckOptions, ...], Field(description="What is checked.", min_length=1, max_length=_MOST_CHECKS)
-    ]
+    checks: Annotated[tuple[CheckOptions, ...], Field(description="What is checked.", min_length=1, max_length=100)]
     threshold: Annotated[
         float, Field(description="Score from which the task is passed; 1 asks for every check.", gt=0, le=1)
     ] = 1.0
@@ -86,7 +82,7 @@ class ChecksVerifier:
         # A mean of scores that all are 1 can miss 1 by a rounding error.
         value = 1.0 if all(score.value == 1.0 for _, score in scores) else value
         lines = [] if passed else [line for check, score in scores for line in _feedback(check, score)]
-        feedback = "\n".join(lines)[:_LONGEST_FEEDBACK]
+        feedback = "\n".join(lines)[:8_000]
         usage = Usage.total(score.usage for _, score in scores)
         judged = [(check.weight / total, score.judgement) for check, score in scores if score.judgement is not None]
         return Score(value, passed, feedback, usage, _joined(judged))

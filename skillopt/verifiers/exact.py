@@ -8,8 +8,6 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import ComparedOptions, failed, quote_json, read_options, read_reference, read_result, read_text
 
-_LARGEST = 4_000_000
-
 
 class ExactOptions(ComparedOptions):
     """Options of the verifier `exact`."""
@@ -35,7 +33,7 @@ class ExactVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Compare the result with what is expected."""
-        given = self._options.file, trajectory, workspace, max(_LARGEST, 2 * len(self._expected))
+        given = self._options.file, trajectory, workspace, max(4_000_000, 2 * len(self._expected))
         if self._text is None:
             result = read_result(*given)
             if isinstance(result, Score) or result[1] == self._expected:

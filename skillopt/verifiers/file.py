@@ -17,7 +17,6 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import FileName, StrictOptions, failed, quote_json, read_options
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, fits_path, search_pattern
 
-_LARGEST: Final = 1_000_000
 _MOST_FILES: Final = 1_000
 _MOST_LIMITS: Final = 50
 """Time that the search of all files may take, in time limits of one."""
@@ -105,7 +104,7 @@ class FileVerifier:
 
     def _problem(self, path: str, workspace: str, pattern: re.Pattern[str]) -> str:
         """Return what is wrong with what a file holds; empty when nothing is."""
-        content = read_workspace_file(workspace, path, _LARGEST)
+        content = read_workspace_file(workspace, path, 1_000_000)
         if isinstance(content, Unreadable):
             return f"{path}: {content.reason}"
         asked = quote_json(self._options.contains or self._options.pattern)

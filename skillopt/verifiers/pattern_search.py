@@ -24,7 +24,7 @@ _MOST_STEPS: Final = 10**8
 # A group that is repeated, or the verbose mode, in which space can stand between the two.
 _UNBOUNDED: Final = re.compile(r"\)[*+?{]|\(\?[a-zA-Z-]*x")
 _GROUP_KIND: Final = re.compile(r"(?<!\\)\(\?")
-_FOUND: Final = 10
+_FOUND: Final = 10  # statuses with which Python ends for no reason of its own
 _NOT_FOUND: Final = 11
 _SEARCH: Final = f"""
 import re

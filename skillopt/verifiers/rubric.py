@@ -25,8 +25,6 @@ from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, read_options, written_trace
 
-_LARGEST: Final = 200_000
-_SHOWN_TOKENS: Final = 12_000
 _FILE_TOKENS: Final = 4_000
 _MOST_FILES: Final = 20
 _SPARE: Final = 2
@@ -75,7 +73,7 @@ class RubricVerifier:
         options = self._options
         task = trajectory.messages[0].text if trajectory.messages else ""
         done = f"### What was done\n{written_trace(trajectory)}\n\n" if options.trace else ""
-        result = shorten_middle(done + _result(trajectory, workspace), _SHOWN_TOKENS)
+        result = shorten_middle(done + _result(trajectory, workspace), 12_000)
         judged = JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
         addressed, lines = addressing_lines(judged.result, "\n".join((task, options.reference, *options.criteria)))
         needed = options.votes // 2 + 1
@@ -178,7 +176,7 @@ def _result(trajectory: Trajectory, workspace: str) -> str:
     """Write out the answer and the changed files as far as they are text."""
     parts = [f"### Final answer\n{trajectory.answer or '(none)'}"]
     for path in trajectory.files_changed[:_MOST_FILES]:
-        content = read_workspace_file(workspace, path, _LARGEST)
+        content = read_workspace_file(workspace, path, 200_000)
         if isinstance(content, Unreadable):
             parts.append(f"### File {path}\n({content.reason})")
         else:

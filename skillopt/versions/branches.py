@@ -1,4 +1,4 @@
-"""Branches of versions, drafts and descriptions: their names, where they end, and how ours are replaced.
+"""Branches of versions and drafts: their names, where they end, and how ours are replaced.
 
 Index, work tree, HEAD and hooks are not touched.
 
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from time import time_ns
 from typing import Final
@@ -19,7 +18,7 @@ from typing import Final
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File, digest_of
-from skillopt.versions.commit_message import Version, of_description
+from skillopt.versions.commit_message import Version
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import SKILL_NAME, NewVersion, Repository
 
@@ -29,13 +28,6 @@ DRAFT: Final = "draft"
 DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
 
 VERSION_BRANCHES: Final = "refs/heads/skillopt/"
-
-DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
-"""Branches of descriptions, which trigger training writes."""
-
-DESCRIPTION_DRAFTS: Final = "refs/heads/skillopt-trigger-draft/"
-"""Branches of descriptions that too few requests could judge."""
-
 
 FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
@@ -87,7 +79,7 @@ class DraftBranch:
 
 
 def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
-    """List the branches of versions, drafts and descriptions, by their full names, with their newest commits."""
+    """List the branches of versions and drafts, by their full names, with their newest commits."""
     listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", *_OURS)
     rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
     return tuple((name, sha) for sha, name in rows)
@@ -96,14 +88,7 @@ def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
 def people_commits(repository: Repository, skill: str, tip: str, *options: str) -> list[str]:
     """List the commits to a tip, within what options of `rev-list` say, that are not of a skill's training."""
     ours = {version.sha for version in repository.versions(skill, tip)}
-    ours |= {version.sha for version in description_commits(repository, skill, tip)}
     return [sha for sha in run_git(repository.root, "rev-list", tip, *options).decode().split() if sha not in ours]
-
-
-def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
-    """List the commits of a skill's description, newest first, down to the first commit of a person."""
-    ours = takewhile(lambda one: one.trailer("Skill") == skill and of_description(one), repository.line(tip))
-    return tuple(ours)
 
 
 def document_on(repository: Repository, skill: str, tip: str) -> str:
@@ -146,7 +131,7 @@ _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
 _REF_FILES: Final = ("HEAD", "packed-refs", "reftable/tables.list")
-_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES, DESCRIPTION_DRAFTS)
+_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES)
 
 
 @dataclass(frozen=True, slots=True)

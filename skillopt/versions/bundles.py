@@ -24,7 +24,7 @@ from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
 
-_REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft|skillopt-trigger)/[a-z0-9]+(?:-[a-z0-9]+)*")
+_REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_COMMITS: Final = 2000
 _GONE: Final = "000000"
 _REGULAR: Final = ("100644", "100755")
@@ -62,9 +62,7 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
         )
     strange = [name for _, name in rows if not _REF.fullmatch(name)]
     if strange:
-        message = (
-            f"{path}: expected branches skillopt/*, skillopt-draft/* and skillopt-trigger/* only, found {strange[0]!r}"
-        )
+        message = f"{path}: expected branches skillopt/* and skillopt-draft/* only, found {strange[0]!r}"
         raise InfrastructureError(f"{message}; nothing was pushed")
     env = {"GIT_ALLOW_PROTOCOL": "file", **disabled_hooks(repository.root)}
     names = [name for _, name in rows]
@@ -105,9 +103,8 @@ def check_commits(
             )
         if found := _unexpected(repository, (commit, *parents), place, history, describes):
             message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
-            only = "the description in" if describes else "the text of"
             files = " and ".join(place.named)
-            raise VersionConflictError(f"{message}. Training changes {only} {files} only; train again")
+            raise VersionConflictError(f"{message}. Training changes the text of {files} only; train again")
 
 
 def _outside_of(repository: Repository, commit: str, parents: Sequence[str], default: str) -> str:
@@ -141,7 +138,7 @@ def _unexpected(
         sides += [tree.decode().split()[0]] if status == 0 else []
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
-    beside = {row for row in new if describes is None and _is_trained_beside(row, place)}
+    beside = {row for row in new if _is_trained_beside(row, place)}
     for mode, sha, name in sorted(row for row in new - beside if place.holds(row[2]) and row[0] != _GONE):
         if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
             if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
@@ -149,10 +146,8 @@ def _unexpected(
             continue
         content, before = _content(root, sha) or b"", [_content(root, f"{side}:{name}") for side in parents]
         had = {_frontmatter(text) for text in before if text is not None}
-        if describes:
-            if not any(describes(text or b"", content) for text in before):
-                return f"more than the description of {name!r}"
-        elif _frontmatter(content) not in had | history.frontmatters and not history.is_new:
+        known = history.is_new or _frontmatter(content) in had | history.frontmatters
+        if not known and not (describes and any(describes(text or b"", content) for text in before)):
             return f"the frontmatter of {name!r}"
     return ""
 

@@ -98,11 +98,7 @@ DROPPED_BY: Final = "Dropped-By"
 """Trailers with the key of each edit that people refused, and with who did; the draft without them has the latter."""
 
 DESCRIPTION: Final = "description"
-DESCRIPTION_DRAFT: Final = "description-draft"
-DECLINED_DESCRIPTION: Final = "description-declined"
-UNDECLINED_DESCRIPTION: Final = "description-undeclined"
-"""Values of the trailer `Kind` of a commit that changes the description, or with which a person refuses that or wants
-it after all; on a branch of its own, or merged from there."""
+"""Value of the trailer `Kind` of a commit that changes the description alone, and the id of its edit."""
 
 _KINDS: Final = (
     (DECLINED, "declined"),
@@ -113,12 +109,6 @@ _KINDS: Final = (
     (ROLLBACK, "rollback"),
     (GRADE, "draft"),
 )
-
-
-def of_description(version: Version) -> bool:
-    """Return whether a commit is about the description, and so no version of the body."""
-    kinds = (DESCRIPTION, DESCRIPTION_DRAFT, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
-    return version.trailer("Kind") in kinds
 
 
 def commit_kind(version: Version) -> str:

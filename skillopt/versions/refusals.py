@@ -9,8 +9,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -20,9 +18,9 @@ from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.decisions import PersonsWord, write_edit
-from skillopt.versions.git_process import run_git, translate_write_errors
-from skillopt.versions.objects import read_found, write_blobs
-from skillopt.versions.repository import SKILL_NAME, Repository
+from skillopt.versions.git_process import run_git
+from skillopt.versions.line_refs import all_lines, objects_below, put_lines, stored_lines
+from skillopt.versions.repository import Repository
 
 REFUSALS: Final = "refs/skillopt/refusals/"
 
@@ -55,13 +53,13 @@ class _Line(BaseModel):
 
 def refusals_of(repository: Repository, skill: str, refs: str = REFUSALS) -> str:
     """Return the object with what people refused of a skill by now; empty for nothing."""
-    return dict(_listed(repository, refs)).get(skill, "")
+    return objects_below(repository, refs).get(skill, "")
 
 
 def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, ...]:
     """List the edits that stay refused, oldest first; of an edit refused twice, the newest word counts."""
     found: dict[str, RefusedByPeople] = {}
-    for line in _parsed(refusal_lines(repository, told)):
+    for line in _parsed(stored_lines(repository, told)):
         if line.edit is None:
             found = {key: row for key, row in found.items() if row.dropped or not key.startswith(f"{line.wanted}/")}
             continue
@@ -76,7 +74,7 @@ def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, .
 
 def decided_keys(repository: Repository, skill: str) -> frozenset[str]:
     """Return the keys of all edits that people ever refused, and the short commits that they wanted after all."""
-    lines = refusal_lines(repository, refusals_of(repository, skill))
+    lines = stored_lines(repository, refusals_of(repository, skill))
     return frozenset(line.key or line.wanted for line in _parsed(lines))
 
 
@@ -105,36 +103,21 @@ def _add(repository: Repository, skill: str, rows: Iterable[dict[str, object]]) 
     add_refusals(repository, skill, [json.dumps({"at": at} | {k: v for k, v in row.items() if v}) for row in rows])
 
 
-def refusal_lines(repository: Repository, told: str) -> tuple[str, ...]:
-    """Read the lines of an object with refusals, as they are; none where it is not here."""
-    content = read_found(repository.root, [told])[0] if told else None
-    return tuple((content or b"").decode("utf-8", "replace").splitlines())
-
-
-def all_refusals(repository: Repository, refs: str = REFUSALS) -> dict[str, tuple[str, ...]]:
-    """Read the lines of every skill that has refusals, by its name."""
-    return {skill: refusal_lines(repository, told) for skill, told in _listed(repository, refs)}
-
-
 def add_refusals(repository: Repository, skill: str, lines: Sequence[str]) -> None:
     """Add lines to what people refused of a skill; one that cannot be read is left out."""
     told = refusals_of(repository, skill)
     known = {
         f"{found.at.astimezone(UTC).isoformat()} {line}": line
-        for line in (*refusal_lines(repository, told), *lines)
+        for line in (*stored_lines(repository, told), *lines)
         for found in _parsed([line])
     }
-    content = "".join(f"{known[key]}\n" for key in sorted(known)).encode()
-    with translate_write_errors(), TemporaryDirectory(prefix="skillopt-git-") as folder:
-        (written,) = write_blobs(repository.root, [content], Path(folder))
-    if known and written != told:
-        repository.move_branch(f"{REFUSALS}{skill}", told or None, written)
+    put_lines(repository, f"{REFUSALS}{skill}", told, (known[key] for key in sorted(known)))
 
 
 def adopt_renamed(repository: Repository, skill: str, path: str) -> None:
     """Take over what people refused of a skill that was moved to where this one is, as git follows renames."""
     head, here = repository.head(), _document(path)
-    for name, lines in all_refusals(repository).items():
+    for name, lines in all_lines(repository, REFUSALS).items():
         olds = {_document(line.path) for line in _parsed(lines) if line.path} if name != skill and head else ()
         gone = [old for old in olds if not repository.tree(head or "", old)]
         if gone:
@@ -147,12 +130,6 @@ def adopt_renamed(repository: Repository, skill: str, path: str) -> None:
 
 def _document(path: str) -> str:
     return f"{SkillPlace.parse(path).prefix}{SKILL_FILE}"
-
-
-def _listed(repository: Repository, refs: str) -> Iterable[tuple[str, str]]:
-    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", refs).decode()
-    rows = (row.split(" ", 1) for row in listed.splitlines())
-    return ((name.removeprefix(refs), sha) for sha, name in rows if SKILL_NAME.fullmatch(name.removeprefix(refs)))
 
 
 def _parsed(lines: Iterable[str]) -> list[_Line]:

@@ -22,7 +22,6 @@ from skillopt.errors import InfrastructureError, RemoteError, RepositoryError, U
 from skillopt.safety.credentials import mask
 from skillopt.sandbox.processes import run_process
 from skillopt.versions.branches import (
-    DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -30,7 +29,9 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.refusals import REFUSALS, add_refusals, all_refusals, refusals_of
+from skillopt.versions.line_refs import all_lines, objects_below
+from skillopt.versions.records import RECORDS, add_records
+from skillopt.versions.refusals import REFUSALS, add_refusals
 from skillopt.versions.repository import Repository
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -53,7 +54,9 @@ _PUSH: Final = (
     "--no-recurse-submodules",
 )
 _FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
-_SEEN_REFUSALS: Final = "refs/skillopt/seen/refusals/"
+_JOINED: Final = {REFUSALS: add_refusals, RECORDS: add_records}
+"""How lines below a prefix of refs, which no clone brings by itself, join those that are here."""
+
 _TRIES: Final = 3
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
@@ -116,7 +119,7 @@ class Remote:
 
     def fetch_tips(self) -> Tips:
         """Fetch its default branch and the branches of skills, and give their newest commits."""
-        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)))
+        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES)))
         listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
@@ -136,12 +139,12 @@ class Remote:
         if shallow and self.repository.ref_tip(commit) is None:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
-    def fast_forward(self, skill: str, tip: str, branches: str = VERSION_BRANCHES) -> None:
+    def fast_forward(self, skill: str, tip: str) -> None:
         """Move a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays.
 
         Where a person rewrote the remote's branch, the local one follows if all that it has was on the remote before.
         """
-        repository, ref = self.repository, f"{branches}{skill}"
+        repository, ref = self.repository, f"{VERSION_BRANCHES}{skill}"
         here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
         if not tip or (here is not None and repository.contains(here, tip)):
             return
@@ -154,25 +157,25 @@ class Remote:
         repository.move_branch(ref, here, tip)
         self._note_seen(ref, tip)
 
-    def follow(self, skill: str, here: str, there: str, branches: str = VERSION_BRANCHES) -> None:
+    def follow(self, skill: str, here: str, there: str) -> None:
         """Move a skill's local branch from a commit that the remote never had to the remote's."""
-        ref = f"{branches}{skill}"
+        ref = f"{VERSION_BRANCHES}{skill}"
         if self.repository.ref_tip(ref) == here:
             self.repository.check_branch(ref.removeprefix("refs/heads/"))
             self.repository.move_branch(ref, here, there)
         self._note_seen(ref, there)
 
-    def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
+    def push(self, skill: str, tips: Tips) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
-        here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches, skill)
-        name = f"{branches}{skill}".removeprefix("refs/heads/")
+        here, there = self.repository.branch_tip(skill), tips.of(VERSION_BRANCHES, skill)
+        name = f"skillopt/{skill}"
         if here is None or here == there:
             return False
         self._check_base(skill, name, here, tips, there)
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(name, self.name))
         self.replace_branch(name, here, there)
-        self._note_seen(f"{branches}{skill}", here)
+        self._note_seen(f"{VERSION_BRANCHES}{skill}", here)
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
@@ -203,24 +206,30 @@ class Remote:
         name = ref.removeprefix("refs/heads/")
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], name)
 
-    def fetch_refusals(self) -> None:
-        """Fetch what people refused of all skills, which no clone brings by itself, and join it with what is here."""
-        self._reach(["fetch", *_FETCH, "--prune", "--", self.url, f"+{REFUSALS}*:{_SEEN_REFUSALS}*"])
-        for skill, lines in all_refusals(self.repository, _SEEN_REFUSALS).items():
-            add_refusals(self.repository, skill, lines)
+    def fetch_lines(self) -> None:
+        """Fetch what people refused of all skills, and the records of their texts, and join it with what is here."""
+        self._reach(["fetch", *_FETCH, "--prune", "--", self.url, *(f"+{refs}*:{_seen(refs)}*" for refs in _JOINED)])
+        for refs, join in _JOINED.items():
+            for skill, lines in all_lines(self.repository, _seen(refs)).items():
+                join(self.repository, skill, lines)
 
-    def push_refusals(self, skill: str) -> None:
-        """Push what people refused of a skill, joined with what another clone pushed meanwhile."""
+    def push_lines(self, skill: str) -> None:
+        """Push what people refused of a skill, and its record, joined with what another clone pushed meanwhile."""
         for left in reversed(range(_TRIES)):
-            here, there = (refusals_of(self.repository, skill, refs) for refs in (REFUSALS, _SEEN_REFUSALS))
-            if here in ("", there):
+            rows = [
+                (refs, *(objects_below(self.repository, one).get(skill, "") for one in (refs, _seen(refs))))
+                for refs in _JOINED
+            ]
+            waiting = [row for row in rows if row[1] not in ("", row[2])]
+            if not waiting:
                 return
             try:
-                self._push(f"{REFUSALS}{skill}", here, there)
+                for refs, here, there in waiting:
+                    self._push(f"{refs}{skill}", here, there)
             except VersionConflictError:
                 if not left:
                     raise
-            self.fetch_refusals()
+            self.fetch_lines()
 
     def _note_seen(self, ref: str, commit: str) -> None:
         """Note that the remote has, or had, a branch's commit, so that a rewritten branch can be followed."""
@@ -286,7 +295,7 @@ class Remote:
 
 
 def _seen(ref: str) -> str:
-    return f"refs/skillopt/seen/{ref.removeprefix('refs/heads/')}"
+    return f"refs/skillopt/seen/{ref.removeprefix('refs/heads/').removeprefix('refs/skillopt/')}"
 
 
 def _moved(branch: str, name: str) -> str:

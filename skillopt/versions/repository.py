@@ -23,7 +23,7 @@ from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
-from skillopt.versions.commit_message import Version, compose_message, of_description, parse_commit, single_line
+from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import (
     disabled_hooks,
     read_config,
@@ -160,7 +160,7 @@ class Repository:
         return [(meta.split()[0], meta.split()[2], name) for meta, name in rows]
 
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
-        """List the versions of a skill, newest first; commits of people and merged descriptions are left out."""
+        """List the versions of a skill, newest first; commits of people are left out."""
         tip = tip or self.branch_tip(skill)
         if tip is None:
             return ()
@@ -342,7 +342,7 @@ def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Versi
             return
         if _MARK in content:
             version = parse_commit(sha, content.decode("utf-8", "replace"))
-            if skill in version.values("Skill") and not of_description(version):
+            if skill in version.values("Skill"):
                 yield version
         found = _PARENT.search(content)
         sha = found[1].decode() if found else ""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.reports.before_after import BeforeAfter, before_after_page
-from skillopt.reports.run_page import render_page, show_rollouts
+from skillopt.reports.rollouts import show_rollouts
+from skillopt.reports.run_report import render_page
 from skillopt.reports.view import RunView
 from tests.browser.chromium import Page
 from tests.fakes.changed_tasks import make_changed

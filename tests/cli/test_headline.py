@@ -12,8 +12,9 @@ from tests.fakes.projects import git, make_project, skillopt
 pytestmark = pytest.mark.process
 
 FAST = ("--set", "confidence=0.7")
-TESTED = re.compile(r"\d+ of \d+ → \d+ of \d+ held-out tasks passed")
-GATED = re.compile(r"([\d.]+ of \d+ → [\d.]+ of \d+) (?:val )?tasks passed \((score [\d.]+ → [\d.]+)\)")
+FIGURE = re.compile(
+    r"(?P<passed>[\d.]+ → [\d.]+ of \d+) (?:\S+ )?tasks passed, (?P<gain>[+-]\d+ points \(90%: [+-]\d+ to [+-]\d+\))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,31 +27,45 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     (gained,) = [line for line in ended.stdout.splitlines() if line.startswith("gained: ")]
     words = gained.removeprefix("gained: ")
-    (passed,) = TESTED.findall(words)
+    assert FIGURE.search(words)
     view = json.loads(skillopt(folder, "report", "--json").stdout)
-    for told in (ended.stderr, skillopt(folder, "status").stdout):
+    for told in (
+        ended.stderr,
+        skillopt(folder, "status").stdout,
+        skillopt(folder, "report").stdout,
+        re.sub("<[^>]*>", "", skillopt(folder, "report", "--format", "html").stdout),
+    ):
         assert words in " ".join(told.split())
-    whole, score = words.removesuffix(")").split(" (")
-    for told in (skillopt(folder, "report").stdout, skillopt(folder, "report", "--format", "html").stdout):
-        assert re.search(
-            rf"{re.escape(whole)}, \+\d+ (?:percentage )?points .*?; {re.escape(score)}", " ".join(told.split())
-        )
     assert view["headline"]["words"] == words
     assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]["headline"]["tasks"] == 8
-    assert passed.split(" → ")[1].split()[0] == f"{view['headline']['passed_after']:g}"
 
     # The version's own gate, whose tasks may be others: console, commit, log, show, reports, server and chart.
-    (gate,) = re.findall(rf"gate \(.*?: {GATED.pattern}.*: accept\b", ended.stderr)
+    (gate,) = (line for line in ended.stderr.splitlines() if line.startswith("gate (") and ": accept" in line)
+    figure = FIGURE.search(gate)
+    assert figure is not None
     commit = view["versions"][1]["commit"]
-    trailers = dict(
-        line.split(": ", 1) for line in git(folder, "log", "-1", "--format=%(trailers)", commit).splitlines()
-    )
-    assert f"{trailers['Val-Before']} → {trailers['Val-After']}" == gate[0]
-    assert "score " + trailers["Score"].replace(" to ", " → ") == gate[1]
-    words = f"{gate[0]} tasks passed ({gate[1]})"
-    assert words in skillopt(folder, "log", "rows").stdout
+    words = figure[0].replace(" val", "")
+    assert words in " ".join(skillopt(folder, "log", "rows").stdout.split())
     assert words in list_skills_tool(folder, "rows")
     for told in (git(folder, "log", "-1", "--format=%B", commit), skillopt(folder, "show", commit).stdout):
-        assert words.replace(" tasks", " val tasks") in " ".join(told.split())
-    assert f"| {gate[0]} | {gate[1].removeprefix('score ')} |" in skillopt(folder, "report", "-f", "markdown").stdout
-    assert [version["passed"] for version in view["versions"][:2]] == gate[0].split(" → ")
+        assert figure[0] in " ".join(told.split())
+    assert f"| {figure['passed']} | {figure['gain']} |" in skillopt(folder, "report", "-f", "markdown").stdout
+
+
+def test_evaluate_lists_regressions_first_then_what_was_fixed_and_counts_the_rest(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    text = folder / "skills" / "rows" / "SKILL.md"
+    better = text.read_text() + "- Write e-mail addresses in lower case.\n"
+    git(folder, "checkout", "--quiet", "-b", "better")
+    text.write_text(better)
+    git(folder, "commit", "--quiet", "-am", "Better")
+    compared = ("--of", "main", "--of", "worktree")
+    fixed = skillopt(folder, "evaluate", "rows", *compared).stdout.splitlines()
+    broken = skillopt(folder, "evaluate", "rows", "--of", "worktree", "--of", "main").stdout.splitlines()
+    both = [line.split()[0] for line in fixed if line.startswith(("  fixed", "  broken"))]
+    assert set(both) <= {"fixed"}
+    for line in broken:
+        if line.startswith("  broken "):
+            assert re.search(r"passed 100% → 0%, score \d\.\d\d → \d\.\d\d: \S", line)
+    verbose = skillopt(folder, "evaluate", "rows", *compared, "-v").stdout
+    assert len(re.findall(r"^  (?:broken|fixed|same|lower score|higher score) val", verbose, re.MULTILINE)) == 8

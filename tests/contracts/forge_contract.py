@@ -50,13 +50,6 @@ class ForgeContract:
             seen.append((found.draft, found.title))
         assert seen == [(draft, "Title") for draft in (True, False, False, True, True)]
 
-    def test_labels_are_added_and_none_is_removed(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
-        assert opened.labels == ()
-        for labels in (["skills"], ["skills", "bot"], []):
-            forge.label(opened.number, labels)
-        assert forge.pull_requests("skillopt/rows")[0].labels == ("skills", "bot")
-
     def test_what_it_said_itself_is_no_comment_of_people(self, forge: Forge) -> None:
         number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body").number
         forge.comment(number, "news", "/skillopt drop 1")

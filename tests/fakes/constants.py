@@ -9,4 +9,6 @@ def settings_with(values: Mapping[str, object]) -> Settings:
     """Make settings of values, some of which may be constants of the preset."""
     made = make_settings(("test", {name: value for name, value in values.items() if name in TABLES}))
     constants = {name: value for name, value in values.items() if name not in TABLES}
-    return Settings.model_validate({**made.model_dump(), **constants})
+    own = {name: value for name, value in constants.items() if name in Settings.model_fields}
+    made = Settings.model_validate({**made.model_dump(), **own})
+    return made.model_copy(update={name: value for name, value in constants.items() if name not in own})

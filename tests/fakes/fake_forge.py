@@ -116,11 +116,9 @@ class FakeForge:
             "POST /pulls": lambda: self._open(asked.body),
             "GET /pulls/N": lambda: as_json(200, self._shown(self.pulls[number])),
             "PATCH /pulls/N": lambda: self._change(number, asked.body),
-            "POST /pulls/N/requested_reviewers": lambda: self._ask_review(number, asked.body),
             "GET /issues/N/comments": lambda: as_json(200, self.comments.get(number, [])),
             "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"], self.login),
             "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
-            "POST /issues/N/labels": lambda: self._label(number, asked.body["items"]),
         }
         return routes.get(shape, lambda: refusal(404, "Not Found"))()
 
@@ -152,18 +150,6 @@ class FakeForge:
             return as_json(200, {"data": {name: None}, "errors": [{"type": "UNPROCESSABLE", "message": _NO_DRAFTS}]})
         pull["draft"] = name.startswith("convert")
         return as_json(200, {"data": {name: {"pullRequest": {"isDraft": pull["draft"]}}}})
-
-    def _ask_review(self, number: int, body: Body) -> Answer:
-        if any(name not in self.permissions for name in body.get("reviewers", [])):
-            return refusal(422, "Reviews may only be requested from collaborators.")
-        pull = self.pulls[number]
-        pull.setdefault("reviewers", []).extend([*body.get("reviewers", []), *body.get("team_reviewers", [])])
-        return as_json(201, self._shown(pull))
-
-    def _label(self, number: int, names: list[str]) -> Answer:
-        kept = self.pulls[number].setdefault("labels", [])
-        kept.extend(name for name in names if name not in kept)
-        return as_json(200, [{"name": name} for name in kept])
 
     def _comment(self, number: int, text: str, author: str) -> Answer:
         identity = sum(map(len, self.comments.values())) + 1
@@ -230,7 +216,6 @@ class FakeForge:
             "base": {"ref": pull["base"], "repo": {"full_name": self.name}},
             "closed_at": pull.get("closed_at"),
             "node_id": f"PR_{number}",
-            "labels": [{"name": name} for name in pull.get("labels", [])],
             "user": {"login": pull["author"]},
         }
 

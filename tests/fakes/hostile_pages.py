@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from skillopt.reports.blocks import ReportBlock
-from skillopt.reports.run_page import PageRollout, show_rollouts
+from skillopt.reports.rollouts import PageRollout, show_rollouts
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.fakes.hostile_views import attack
@@ -25,7 +24,7 @@ def make_hostile(view: RunView) -> RunView:
     return attack(changed, HOSTILE, "skill", "model", "judge", "branch", "base", "run")
 
 
-def make_rollouts(text: str, trace: str = "short") -> list[ReportBlock]:
+def make_rollouts(text: str, trace: str = "short") -> str:
     """Make two rollouts to show, with a text and a trace given."""
     calls = (ToolCall(text[:200], text, trace),)
     messages = (Message("user", text), Message("assistant", trace, calls))

@@ -53,7 +53,7 @@ def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
         target=text,
         edits=tuple(_edit(edit, text) for edit in view.edits),
         gates=tuple(_gate(gate, text) for gate in view.gates),
-        steps=tuple(replace(step, failure=step.failure and text) for step in view.steps),
+        steps=tuple(replace(step, end=step.end and text) for step in view.steps),
         heat=tuple(replace(row, task=text) for row in view.heat),
         set_aside={text: (text,)},
         skipped=tuple(replace(one, reason=text, tasks=tuple(text for _ in one.tasks)) for one in view.skipped),
@@ -61,16 +61,11 @@ def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
     return replace(attacked, **dict.fromkeys(names, text))  # type: ignore[arg-type]  # all are texts
 
 
-def _edit(edit: EditView, text: str) -> EditView:
-    return replace(
-        edit,
-        before=edit.before and text,
-        after=edit.after and text,
-        section=edit.section and text,
-        rationale=text,
-        reason=text,
-        tasks=tuple(text for _ in edit.tasks),
-    )
+def _edit(view: EditView, text: str) -> EditView:
+    edit = view.edit
+    attacked = replace(edit, anchor=edit.anchor and text, content=edit.content and text, rationale=text)
+    tasks = tuple(text for _ in view.tasks)
+    return replace(view, edit=attacked, section=view.section and text, reason=text, tasks=tasks)
 
 
 def _gate(gate: GateView, text: str) -> GateView:

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def make_history(folder: Path, changes: int = len(ASKED)) -> None:
     """Make a repository in which each change adds a module with its test, and AGENTS.md says nothing of its rule."""
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
-    settings = f'test = "{sys.executable} -m pytest"\n\n[documents.agents]\npaths = ["AGENTS.md"]\n'
+    settings = '[documents.agents]\npaths = ["AGENTS.md"]\n'
     start = {"AGENTS.md": "# Ledger\n\n- Be brief.\n", "skillopt.toml": settings, "ledger/__init__.py": ""}
     commit(folder, {**start, ".gitignore": ".skillopt/\n"}, "Begin", 0)
     for day, (name, asked) in enumerate(list(ASKED.items())[:changes], 1):

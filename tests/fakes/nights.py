@@ -27,7 +27,7 @@ _NEEDED = ("(?i)lower.case", "YYYY-MM-DD")
 _PASSED = re.compile(r"rows: (?P<before>\d+) of (?P<of>\d+) → (?P<after>\d+) of (?P=of) (?:val|held-out) tasks passed")
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)
-_TRAINING = ("--max-rollouts", "--max-usd", "--set", "--quiet")
+_TRAINING = ("--max-rollouts", "--max-usd", "--record", "--set", "--quiet")
 _QUICK = "harness = 'demo'\nmodel = 'demo'\nconfidence = 0.7\n"
 
 

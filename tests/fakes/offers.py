@@ -1,10 +1,11 @@
 """An offer made up for tests of the text of pull requests."""
 
+from skillopt.figures import Headline
 from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
-from skillopt.gate.headline import Headline
-from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, lines_by_people
-from skillopt.reports.view import Ablation
+from skillopt.loop.events import EditScreened
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView, lines_by_people
+from skillopt.skills.edits import Edit, Op
 from skillopt.versions.commit_message import Version
 from tests.fakes.views import verdict
 
@@ -15,16 +16,19 @@ _HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\
 def offered_edit(number: int, text: str) -> OfferedEdit:
     """Make an edit that adds a line."""
     line = f"- {text}"
-    found = Ablation(2, 3, 3)
+    edit = Edit(
+        f"e{number}",
+        Op.ADD,
+        section="Values",
+        content=line,
+        rationale=f"Because of {text}",
+        tasks=("train1", "train2"),
+    )
+    found = EditScreened(1, edit, 2, 3, 3, kept=True, reason="tasks fail without it")
     return OfferedEdit(
         number,
         f"{KEY}/{number}",
-        "add",
-        "Values",
-        "",
-        line,
-        rationale=f"Because of {text}",
-        tasks=("train1", "train2"),
+        edit,
         fixed=("train1",),
         ablation=found,
     )
@@ -33,11 +37,13 @@ def offered_edit(number: int, text: str) -> OfferedEdit:
 def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
     """Make an offer of edits with these texts, and of a line by a person."""
     edits = tuple(offered_edit(number, text) for number, text in enumerate(texts, 1))
-    taught = _HEAD + "".join(f"{' '.join(edit.after.split())}\n" for edit in edits)
+    taught = _HEAD + "".join(f"{' '.join(edit.edit.content.split())}\n" for edit in edits)
     after = f"{taught}- {by_people}\n" if by_people else taught
     people = (Version("c" * 40, "b" * 40, f"Say: {by_people}", "", "", (), "", author),) if by_people else ()
-    claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val"), verdict(Outcome.ACCEPT), "5 better, 3 equal, 0 worse")
-    version = OfferedVersion("a" * 40, "rows: add a rule", "2 of 8 → 7 of 8 tasks passed", None, 1.25, 120, "run1")
+    claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val", 0.22, 0.87), verdict(Outcome.ACCEPT))
+    said = {"Val-Before": "2 of 8", "Val-After": "7 of 8", "Gain": "+62 points (90%: +22 to +87)"}
+    said |= {"Cost-USD": "1.25", "Rollouts": "120", "Skillopt-Run": "run1"}
+    version = Version("a" * 40, "b" * 40, "rows: add a rule", "", "", tuple(said.items()), "", "")
     return OfferView(
         "rows",
         "skillopt/rows",

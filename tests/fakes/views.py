@@ -22,7 +22,7 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.reports.load_view import RunRecords, build_view
-from skillopt.reports.view import AskedAndPaid, RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
@@ -154,13 +154,8 @@ HEAD = RunView(
     suite_digest="d2",
     target="demo v1",
     model="demo v1",
-    preset="default",
-    metric="mixed",
-    gate_rule="sequential",
     settings=(("preset", "default"), ("confidence", "0.9")),
     spend={"target": Usage(130, 40_000, 9_000, 1.25), "optimizer": Usage(9, 20_000, 3_000, None)},
-    rollouts=AskedAndPaid(None, 130),
-    calls=AskedAndPaid(None, 9),
 )
 
 

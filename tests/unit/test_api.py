@@ -39,7 +39,7 @@ SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
 )
 WORDS = ("alpha", "beta", "gamma", "delta")
-FAST = Settings(epochs=2, confidence=0.8)
+FAST = Settings(confidence=0.8)
 
 
 class Says:
@@ -274,7 +274,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
 
 
 def test_a_setting_is_an_argument_of_its_own_and_overrides_the_others() -> None:
-    result = train(settings={"epochs": 2, "confidence": 0.8, "max_rollouts": 500}, max_rollouts=60)
+    result = train(settings={"confidence": 0.8, "max_rollouts": 500}, max_rollouts=60)
     assert result.rollouts <= 60
     assert (evaluate(SKILL, suite(), harness=speaker(), verifiers={"says": Says}, workers=1)).measured == 12
     with pytest.raises(SettingsError, match="arguments: unknown setting 'max_rollout'"):

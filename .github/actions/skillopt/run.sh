@@ -82,6 +82,8 @@ printf '\n::%s::\n' "$token"
   reason="$(sed -nE 's/^(skillopt|Error): //p' "$said" | tail -n 1)"
   not_run "${reason:-$INPUT_COMMAND ended with $code and without a result; see the log}" "$((code ? code : 2))"
 }
+missing="$(jq -r '[.changes[]?.findings[]? | select(.rule == "no access") | .message][0] // empty' "$result")"
+[[ -z "$missing" || "${FORK:-false}" == true ]] || not_run "$missing; set the secret that the workflow names" 2
 printf '%s\nreports=%s\n' "$outputs" "$reports" >> "$GITHUB_OUTPUT"
 if [[ -f "$summary" ]]; then
   cat "$summary" >> "$GITHUB_STEP_SUMMARY"

@@ -21,7 +21,6 @@ from skillopt.tasks import Environment, File, digest_of
 
 _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
-_BUILD_SECONDS: Final = 3_600.0
 _SECONDS: Final = 120.0
 _LONGEST: Final = "172800"
 """Seconds after which a container ends that nobody is left to end: twice the longest limit of a task."""
@@ -67,7 +66,7 @@ def started_container(workspace: str, environment: Environment, files: Iterable[
     name, limits = container_of(workspace), rollout_limits()
     if _called(_engine(), ["image", "inspect", image], _SECONDS).status != 0:
         with Workspace.create(context) as folder:
-            _expect(["build", "--tag", image, folder.path], "build the image", _BUILD_SECONDS)
+            _expect(["build", "--tag", image, folder.path], "build the image", 3_600.0)
     found = _expect(["image", "inspect", "--format", "{{.Id}}", image], "find the image")
     bounds = f"--memory {limits.memory} --pids-limit {limits.processes} --security-opt no-new-privileges".split()
     network = [] if environment.network else ["--network", "none"]

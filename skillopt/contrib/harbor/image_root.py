@@ -29,7 +29,6 @@ from skillopt.tasks import Environment, File
 _FOLDERS: Final = ("tmp", "root", "run", "home", "var/tmp", "var/log", "logs/agent", "logs/verifier", "tests")
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STAND_INS: Final = "/run/stand-ins"
-_SECONDS: Final = 120.0
 _SKIP: Final = """\
 while [ $# -gt 0 ]; do case $1 in
 --with|-w|-p|--python|--from|--project|--index-url|--with-requirements) shift 2 ;; -*) shift ;; *) break ;;
@@ -155,7 +154,7 @@ def _lay_out(folder: str, environment: Environment, box: Sandbox) -> None:
     if not environment.setup:
         return
     script = "\n".join(f"( {line}\n) || echo {number} >> /tmp/.failed" for number, line in enumerate(environment.setup))
-    ended = ImageRoot(folder, environment).run(["bash", "-c", script], _SECONDS, box)
+    ended = ImageRoot(folder, environment).run(["bash", "-c", script], 120.0, box)
     failed = Path(folder, "tmp", ".failed")
     if ended.status != 0 or failed.exists():
         first = failed.read_text(encoding="ascii").split() if failed.exists() else []

@@ -67,7 +67,6 @@ _LONGEST_NOISE: Final = 12
 _MOST_MIXED: Final = 3
 _LEAST_WORDS: Final = 6
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
-_MOST_NAMES: Final = 12
 _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
 
@@ -106,7 +105,7 @@ def draft_prompt(messages: Sequence[str], changed: Sequence[ChangedLines]) -> Dr
     if not asked and not news:
         return DraftedPrompt("", problem="its message says only how it was done")
     kept, left_out = list(dict.fromkeys((*asked, *more, *said))), [*left_out, *others, *how, *left]
-    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, list(answer.names())[:_MOST_NAMES])
+    text = _framed("\n\n".join(kept)[:_LONGEST_BODY], news, list(answer.names())[:12])
     if not text:
         return DraftedPrompt("", problem="its message says too little")
     return DraftedPrompt(text, tuple(left_out))

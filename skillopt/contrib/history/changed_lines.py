@@ -24,7 +24,6 @@ DEFINITION: Final = re.compile(
 _ASSIGNED: Final = re.compile(r"^(?P<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 NAME: Final = re.compile(r"[A-Za-z_]\w+")
 _LONGEST_SIGNATURE: Final = 12
-_LONGEST_DOC: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +106,5 @@ def _docstring(lines: Sequence[str], at: int) -> str:
     if at >= len(lines) or not (opened := re.match(r'\s*[rRuU]?("""|\'\'\')', lines[at])):
         return ""
     text = "\n".join(lines[at:])[len(opened[0]) :].partition(opened[1])[0]
-    first = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:_LONGEST_DOC]
+    first = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())[:300]
     return "" if first.startswith("..") else first

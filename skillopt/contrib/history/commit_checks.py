@@ -40,9 +40,7 @@ _SECONDS: Final = 120.0
 _RUNS: Final = 3
 """Runs of each state that must agree; the first tells which tests there are, the others are the task's own check."""
 
-_MOST_DESELECTED: Final = 20
 _MOST_FILES: Final = 12
-_MOST_NAMED: Final = 900
 _RUN_BY_PYTEST: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests)\.py$")
 _CONFIGS: Final = {
     "pytest.ini": "",
@@ -86,10 +84,10 @@ class CheckedChange:
     kept: int = 0
 
 
-def find_test_command(root: Path, setting: str, sandbox: SandboxChoice = "auto") -> TestCommand:
-    """Find what runs the tests of a repository: the setting `test`, else pytest of a virtual environment beside it."""
-    if setting:
-        return TestCommand(tuple(shlex.split(setting)), digest_of(setting), sandbox)
+def find_test_command(root: Path, given: str, sandbox: SandboxChoice = "auto") -> TestCommand:
+    """Find what runs the tests of a repository: what is given, else pytest of a virtual environment beside it."""
+    if given:
+        return TestCommand(tuple(shlex.split(given)), digest_of(given), sandbox)
     active = os.environ.get("VIRTUAL_ENV", "")
     for venv in filter(None, (active, *(str(root / name) for name in _VENVS))):
         python = Path(venv, "bin", "python")
@@ -99,8 +97,8 @@ def find_test_command(root: Path, setting: str, sandbox: SandboxChoice = "auto")
             return TestCommand((str(shown), "-m", "pytest"), digest_of(str(python), *packages), sandbox)
     raise UsageError(
         f"expected pytest in a virtual environment ({', '.join(_VENVS)} in {root}, or an active one), found none; make "
-        "one with `python -m venv .venv && .venv/bin/pip install pytest -e .`, or set what runs the tests in "
-        'skillopt.toml, such as test = "node --test {tests}"'
+        "one with `python -m venv .venv && .venv/bin/pip install pytest -e .`, or say what runs the tests, "
+        "as in --test 'node --test {tests}'"
     )
 
 
@@ -156,7 +154,7 @@ class _Change:
             problem = "" if "passed" in after.values() else _hindrance(ended)
             passing = {test for test, outcome in after.items() if outcome == "passed"}
             failing = sorted(test for test, outcome in after.items() if outcome == "failed")
-            if not problem and len(failing) > min(_MOST_DESELECTED, len(passing)):
+            if not problem and len(failing) > min(20, len(passing)):
                 problem = "most of its tests fail in this environment"
             if problem:
                 return CheckedChange(reason=problem)
@@ -222,9 +220,7 @@ class _Change:
             for file in self._before.files
             if side_of(file.path) == "code" and file.path.partition("/")[0] in set(tops) & around
         ]
-        named = dict.fromkeys(
-            (*beside[:_MOST_NAMED], *(path for path in code if f"{path.partition('/')[0]}/" not in whole))
-        )
+        named = dict.fromkeys((*beside[:900], *(path for path in code if f"{path.partition('/')[0]}/" not in whole)))
         return [*whole, *named]
 
     def _disagreement(self, task: Task) -> str:

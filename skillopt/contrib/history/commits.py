@@ -25,11 +25,8 @@ from skillopt.suites.review_file import put_candidates
 from skillopt.versions.history import MergedChange, is_shallow, merged_changes, merged_messages, patch_of
 from skillopt.versions.repository import Repository
 
-_MOST_COMMITS: Final = 5_000
+_MOST_COMMITS: Final = 5_000  # of a history without end; it is said where to go on
 _MOST_CHECKED: Final = 200
-_BATCH: Final = 12
-_MOST_COUNTED: Final = 1_000
-_LONGEST_NOTE: Final = 400
 _MENTION: Final = re.compile(r"\s*\b(?:by|thanks to|from|via|cc) @[\w-]+", re.IGNORECASE)
 _UNCOUNTED: Final = frozenset({"no change of tests", "the first commit of this clone"})
 
@@ -63,7 +60,7 @@ def changes_with_tests(repository: Repository) -> int:
     """Count the newest thousand changes of the branch that HEAD is at which change code and tests."""
     if repository.head() is None:
         return 0
-    return sum(not why_not(change) for change in merged_changes(repository, "HEAD", _MOST_COUNTED))
+    return sum(not why_not(change) for change in merged_changes(repository, "HEAD", 1_000))
 
 
 @dataclass(slots=True)
@@ -101,7 +98,7 @@ class CommitHarvest:
                 self._leave_out(change.commit, reason)
             elif drafted is not None:
                 batch.append(drafted)
-            if len(batch) >= min(_BATCH, 2 * (count - len(found.candidates))):
+            if len(batch) >= min(12, 2 * (count - len(found.candidates))):
                 self._check(skill, batch, count)
                 batch.clear()
             if len(found.candidates) >= count or checked >= _MOST_CHECKED:
@@ -115,7 +112,7 @@ class CommitHarvest:
         draft = draft_prompt(messages, read_patch(patch_of(self.repository, change)))
         self.redaction.learn(*messages)
         text, *notes = (self._masked(part, change.people) for part in (draft.text, *draft.left_out))
-        shown = tuple(note[:_LONGEST_NOTE] for note in notes)
+        shown = tuple(note[:400] for note in notes)
         return _Drafted(change, DraftedPrompt(text, shown, draft.problem), redacted=text != draft.text)
 
     def _masked(self, text: str, people: Sequence[tuple[str, str]]) -> str:

@@ -51,8 +51,6 @@ if TYPE_CHECKING:  # drivers are imported on use
     _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
 
 _LEAST: Final = 2
-_MOST_UNSKILLED: Final = 10
-_LONGEST: Final = 200
 
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
@@ -104,6 +102,14 @@ def harvest(
     commits: Annotated[
         bool, typer.Option("--commits", help="Take merged changes that carry tests instead of sessions, newest first.")
     ] = False,
+    test: Annotated[
+        str,
+        typer.Option(
+            "--test",
+            metavar="COMMAND",
+            help="With --commits: what runs the tests, as in `node --test {tests}`; else pytest of a venv.",
+        ),
+    ] = "",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -120,7 +126,7 @@ def harvest(
         return
     with interruptible():
         if commits:
-            found = _harvest_commits(skill, ids or (), count, quiet=quiet)
+            found = _harvest_commits(skill, ids or (), count, test, quiet=quiet)
         else:
             found = _harvest(Selection(skill), places or (), count, (headless, without_skill), quiet=quiet)
     show(found, lambda one: "\n".join(_change_lines(one) if commits else _lines(one)), as_json=as_json)
@@ -159,7 +165,7 @@ def _expect_fitting(
         raise UsageError(f"expected --accept or --drop with ids, found {', '.join(ids)} without; add one of them")
 
 
-def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet: bool) -> dict[str, Any]:
+def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, test: str, *, quiet: bool) -> dict[str, Any]:
     """Check merged changes by their own tests, on this machine only, and write candidates for tasks."""
     if skill is not None and ".." in skill and not ids:
         ids = [skill]
@@ -169,7 +175,7 @@ def _harvest_commits(skill: str | None, ids: Sequence[str], count: int, *, quiet
     target, repository = project.target(selection), project.repository()
     place = SkillPlace(".", target.trained)
     trained = place.trained if place.free else ()
-    command = find_test_command(repository.root, target.settings.test, target.settings.sandbox)
+    command = find_test_command(repository.root, test, target.settings.sandbox)
 
     def notice(text: str) -> None:
         if not quiet:
@@ -342,10 +348,10 @@ class _Work:
         """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
         bare = self._bare
         groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
-        for group in groups[:_MOST_UNSKILLED]:
+        for group in groups[:10]:
             if len(group) >= _LEAST:
                 text = self._redaction.text(bare[group[0]].text)
-                yield " ".join(text.split())[:_LONGEST], len(group)
+                yield " ".join(text.split())[:200], len(group)
 
     def _files_of(self, request: Request, closed: tuple[str, ...]) -> tuple[str, tuple[File, ...]]:
         commit = commit_at(self._repository, request.started, request.branch, request.commit)

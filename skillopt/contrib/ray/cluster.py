@@ -42,7 +42,6 @@ _MOST_BYTES: Final = 256_000_000
 """Bytes that a rollout may leave in its workspace."""
 
 _CHECK_SECONDS: Final = 120.0
-_DIAL_SECONDS: Final = 5.0
 
 
 def check_node(harness: Harness, expected: tuple[str, str], settings: Settings, login: str) -> str:
@@ -230,7 +229,7 @@ def _expect_listener(address: str) -> None:
     if not host or not port.isdigit() or "/" in host:
         raise SettingsError(f'ray: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {address!r}')
     try:
-        socket.create_connection((host, int(port)), _DIAL_SECONDS).close()
+        socket.create_connection((host, int(port)), 5.0).close()
     except (OSError, OverflowError) as error:
         raise SettingsError(
             f'ray = "{address}": expected a Ray cluster, found nobody who listens there ({error}); `ray start '

@@ -1,4 +1,4 @@
-"""What the core asks of trained descriptions: nights, their history, and a library's listing."""
+"""What the core asks of trained descriptions: nights, and a library's listing."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,6 @@ import typer
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
-from skillopt.contrib.triggers.branch import DescriptionBranch
 from skillopt.contrib.triggers.description import is_described
 from skillopt.contrib.triggers.library import LibraryReport, read_library, shorten_library
 from skillopt.contrib.triggers.nights import train_descriptions
@@ -18,7 +17,6 @@ from skillopt.nightly.offers import Night
 from skillopt.project import Selection
 from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal
-from skillopt.versions.repository import Repository
 
 
 class TriggerDescriptions:
@@ -31,10 +29,6 @@ class TriggerDescriptions:
     def is_described(self, before: bytes, after: bytes) -> bool:
         """Return whether two texts of a skill differ in the description alone."""
         return is_described(before, after)
-
-    def line(self, repository: Repository, skill: str, path: str) -> DescriptionBranch:
-        """Return the descriptions of a skill."""
-        return DescriptionBranch(repository, skill, path)
 
     def shorten(self, names: Sequence[str], selection: Selection, *, repeats: int, drop: bool, **options: bool) -> None:
         """Show what clients list of all skills, and shorten descriptions unless `options` name a dry run."""
@@ -50,6 +44,4 @@ class TriggerDescriptions:
 
 def _listing_text(report: LibraryReport) -> str:
     tried = [f"{escape_terminal(one.skill)}: {trained_text(one, verbose=False)}" for one in report.shortened]
-    return "\n".join(
-        [*report.lines, "", print_terminal([report.table]), "", *tried, *map(escape_terminal, report.notes)]
-    )
+    return "\n".join([*report.lines, "", print_terminal(report.table), "", *tried, *map(escape_terminal, report.notes)])

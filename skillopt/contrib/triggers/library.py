@@ -14,7 +14,7 @@ from skillopt.execution.drivers import caps_of
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Project
-from skillopt.reports.blocks import Table, cited
+from skillopt.reports.markdown import cited, write_table
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.document import SkillDocument
@@ -32,7 +32,7 @@ class LibraryReport:
     notes: tuple[str, ...] = ()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> str:
         """A row for each skill: the characters of its description, and what each client lists of it."""
         lengths = {name: length for one in self.listings for name, length in one.lengths.items()}
         new = {one.skill: str(len(one.description)) for one in self.shortened if one.commit}
@@ -42,7 +42,7 @@ class LibraryReport:
             [cited(name), str(length), *(_shown(one, name) for one in self.listings), new.get(name, "-")]
             for name, length in sorted(lengths.items())
         ]
-        return Table(("skill", "characters", *columns, "shortened to"), rows)
+        return write_table(("skill", "characters", *columns, "shortened to"), rows)
 
     @property
     def lines(self) -> Iterator[str]:

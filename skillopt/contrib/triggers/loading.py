@@ -17,7 +17,6 @@ from skillopt.tasks import Task, VerifierSpec
 
 TRIGGER: Final = "trigger"
 
-_SECONDS: Final = 180.0
 _UNTOLD: Final = "expected a harness that tells which skills were loaded, found a run that does not"
 _NONE: Final = "(none)"
 _CLEARLY: Final = 2
@@ -49,7 +48,7 @@ def trigger_task(query: Query, skill: str) -> Task:
     """Make the task of a request: it passes where the skill is loaded exactly if it is the expected one."""
     should = query.expected == skill
     options = json.dumps({"skill": skill, "should": should}, sort_keys=True)
-    return Task(query.key, query.text, VerifierSpec(TRIGGER, options), timeout=_SECONDS)
+    return Task(query.key, query.text, VerifierSpec(TRIGGER, options), timeout=180.0)
 
 
 def requests_of(skill: Skill, queries: Iterable[Query], repeats: range) -> list[RolloutRequest]:

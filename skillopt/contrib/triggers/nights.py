@@ -8,31 +8,32 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
-from skillopt.contrib.triggers.branch import NON_INFERIORITY, DescriptionBranch, why_description_due
+from skillopt.contrib.triggers.drafts import NON_INFERIORITY, DescriptionDraft, why_description_due
 from skillopt.contrib.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.contrib.triggers.run import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
-from skillopt.gate.grades import GRADE, Grade
-from skillopt.nightly.handover import SkillOffers, SkillReview
+from skillopt.nightly.answers import answer_people
+from skillopt.nightly.handover import SkillOffers
 from skillopt.nightly.night import SkillNight, Training, with_failure
-from skillopt.nightly.offers import Night
-from skillopt.nightly.posting import BranchOffer, closed_by_people, open_request
+from skillopt.nightly.offers import Night, offer_decision
+from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import comment_marker, text_block
+from skillopt.runs.run import draft_obstacle
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
-from skillopt.versions.branches import DESCRIPTION_BRANCHES
-from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
-from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
+from skillopt.versions.commit_message import Version
+from skillopt.versions.line_refs import stored_lines
+from skillopt.versions.refusals import refusals_of
 
-_MOST_ROWS: Final = 60
+_MOST_ROWS: Final = 60  # trailers that a pull request shows
 _COUNTED: Final = re.compile(r"\d{1,6}/\d{1,6}", re.ASCII)
 
 
@@ -45,79 +46,56 @@ def train_descriptions(night: Night, rows: list[SkillNight]) -> None:
         try:
             target = night.project.target(selection)
             with writer_lock(night.project.root, f"{target.name}@nightly"):
-                rows[number], offer = _turn(night, selection, target, row)
+                rows[number] = _turn(night, selection, target, row)
         except BusyError:
             rows[number] = replace(row, described="its description waits: another run trains the skill")
-            continue
         except SkilloptError as error:
             rows[number] = with_failure(row, error)
-            continue
-        if offer is not None:
-            known = next((one for one in night.offers if one.skill == row.skill), None)
-            made = known or SkillOffers(skill=row.skill, name=target.name)
-            others = [one for one in night.offers if one is not known]
-            night.offers[:] = [*others, made.model_copy(update={"description": offer})]
 
 
-def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -> tuple[SkillNight, BranchOffer | None]:
-    """Do what people said of a description, train it if it is due, and say what is offered of it."""
-    review = night.review.of(row.skill)
-    if night.remote and night.tips:
-        there = night.tips.of(DESCRIPTION_BRANCHES, target.name)
-        night.remote.fast_forward(target.name, there, DESCRIPTION_BRANCHES)
-    branch = DescriptionBranch(night.repository, target.name, night.repository.relative(target.folder))
-    row = replace(row, answers=(*row.answers, *_settle(night, branch, review)))
+def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -> SkillNight:
+    """Train a description if it is due, and say what is offered of it."""
+    review, repository = night.review.of(row.skill), night.repository
+    known = next((one for one in night.offers if one.skill == row.skill), None)
+    made = known or SkillOffers(skill=row.skill, name=target.name)
+    if row.training is Training.NO_SUITE and has_requests(selection):  # nobody has asked for its branches yet
+        night.take_up(target)
+        answers = answer_people(selection, target, review, night.default_branch.commit)
+        night.take_up(target)  # what people want after all
+        refusals = stored_lines(repository, refusals_of(repository, target.name))
+        decided = {"version": offer_decision(night, target.name), "answers": answers.posted, "refusals": refusals}
+        made, row = made.model_copy(update=decided), replace(row, answers=answers.lines)
+    draft = DescriptionDraft(DraftBranch(repository, target.name, target.place(repository)))
     if has_requests(selection):
         if review.ignored is None:
-            row = _train(night, selection, target, row)
+            row = _train(night, selection, target, draft, row)
         else:
             said = f"{review.ignored.by} asked for that in {review.ignored.url}"
             row = replace(row, described=f"its description is left alone: {said}")
-    offer = _offer(night, branch, review.descriptions)
-    if offer is not None and review.ignored:
-        nothing = {"unfit_reason": "it is left alone", "moot_reason": "", "title": "", "body": ""}
-        offer = offer.model_copy(update=nothing)
-    return row, offer
+    seen = night.tips.of(DRAFT_BRANCHES, target.name) if night.tips else ""
+    if (waiting := draft.waiting) is not None and not review.ignored:
+        made = made.model_copy(update={"draft": _offer(night, target, draft, waiting, review.drafts)})
+    elif row.training is Training.NO_SUITE and seen and draft.branch.tip is None:
+        gone = BranchOffer(branch=draft.branch.name, seen=seen, moot_reason="there is no draft any more")
+        made = made.model_copy(update={"draft": gone})
+    if made != (known or SkillOffers(skill=row.skill, name=target.name)):
+        night.offers[:] = [*(one for one in night.offers if one is not known), made]
+    return row
 
 
-def _settle(night: Night, branch: DescriptionBranch, review: SkillReview) -> Iterator[str]:
-    """Decline what people closed, and take back what they opened again."""
-    if not review.descriptions or branch.tip is None:
-        return
-    at, onto = datetime.now(UTC).isoformat(timespec="seconds"), night.default_branch.commit
-    with writer_lock(night.project.root, branch.skill):
-        for one in filter(closed_by_people, review.descriptions):
-            if one.head in _refusable(branch, onto):
-                closing = review.closing(one)
-                branch.decline(PersonsWord.said(closing.by, closing.reason, one.url), at, onto)
-                yield f"#{one.number} was closed by people: its description is declined, training does not try it again"
-        newest = review.descriptions[0]
-        wanted, url = branch.declined_last
-        if newest.state == "open" and wanted and url == newest.url:
-            branch.undecline(PersonsWord.said("", "", newest.url), at)
-            yield f"#{newest.number} was opened again: its description is the newest again"
-
-
-def _refusable(branch: DescriptionBranch, onto: str) -> set[str]:
-    """List the commits whose pull request declines what is offered now when people close it."""
-    line, offered = branch.line, {one.sha for one in branch.offered(onto)}
-    # Whoever closes the pull request of one that is wanted after all says so of the commit that brought it back.
-    again = {sha for one in line for sha in one.values(UNDECLINED)}
-    newest = {one.sha for one in line[:1] if offered and one.values(UNDECLINED)}
-    return (offered - again) | newest
-
-
-def _train(night: Night, selection: Selection, target: Target, row: SkillNight) -> SkillNight:
+def _train(night: Night, selection: Selection, target: Target, draft: DescriptionDraft, row: SkillNight) -> SkillNight:
     """Train a description that is due, within the remaining budget."""
     ask = TriggerAsk(selection)
+    if draft.branch.tip is not None and draft.waiting is None:
+        return replace(row, described="its description waits: another draft waits for a person")
     try:
-        basis, branch = description_basis(plan_triggers(ask))
+        basis, _ = description_basis(plan_triggers(ask))
         known = read_basis(night.project.root, target.name)
-        trained = [*([known] if known else []), *branch.bases()]
+        trained = [*([known] if known else []), *draft.bases()]
         due = why_description_due(basis, trained)
         if not due:
             return row
-        if waits := night.why_waiting() or _why_outdated(night, target, branch):
+        if waits := night.why_waiting() or _why_outdated(night, target, draft):
             return replace(row, described=f"its description waits: {waits}")
         meter = night.remaining.meter_for(most=target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
@@ -144,58 +122,40 @@ def _spent(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> Skil
     return row.with_usage(meter)
 
 
-def _why_outdated(night: Night, target: Target, branch: DescriptionBranch) -> str:
+def _why_outdated(night: Night, target: Target, draft: DescriptionDraft) -> str:
     """Return why a description is not trained from the text that this clone has; empty when it is."""
     onto, there = night.default_branch, ""
     with suppress(SkilloptError):
-        there = branch.text(onto.commit) if onto.commit else ""
+        there = draft.text(onto.commit) if onto.commit else ""
     if there and there != listed_description(target.skill().document):
         return f"it differs between {onto.name} and this clone; update the clone (git pull)"
     return ""
 
 
-def _offer(night: Night, branch: DescriptionBranch, requests: Sequence[PullRequest]) -> BranchOffer | None:
-    """Return what is offered of a skill's newest trained description, None where its branch does not exist.
-
-    A description that people refused is never offered again, whatever commit it is in.
-    """
-    repository, name = night.repository, branch.skill
-    tip = repository.ref_tip(f"{DESCRIPTION_BRANCHES}{name}")
-    if tip is None:
-        return None
-    into, line = night.default_branch, branch.line
+def _offer(
+    night: Night, target: Target, draft: DescriptionDraft, waiting: Version, requests: Sequence[PullRequest]
+) -> BranchOffer:
+    """Offer the description that waits, with what its commit says."""
+    repository, into, name, opened = night.repository, night.default_branch, target.name, open_request(requests)
     onto = into.commit or repository.head() or ""
-    kind, opened = line[0].trailer("Kind") if line else "", open_request(requests)
-    made = BranchOffer(
-        branch=branch.name,
-        seen=night.tips.of(DESCRIPTION_BRANCHES, name) if night.tips else "",
-        tip=tip,
-        decided=kind in (DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION),
-        opened=opened.number if opened else 0,
-    )
-    if not line:
-        unfit = "its newest commit is of a person, so its text is left as it is"
-        return made.model_copy(update={"unfit_reason": unfit})
-    there, text, offered = branch.text(onto) if onto else "", branch.text(tip), branch.offered(onto)
-    if text == there:
-        declined = kind == DECLINED_DESCRIPTION
-        moot = "its description was declined" if declined else f"{into.name} has this description"
-        return made.model_copy(update={"moot_reason": moot})
-    if not offered or branch.before(offered[-1]) != there:
-        moot = f"the description was changed on {into.name} beside it, so it was measured against one that is gone"
-        return made.model_copy(update={"moot_reason": moot})
-    # One that people wanted after all may be offered though it was refused before.
-    mark = "" if kind == UNDECLINED_DESCRIPTION else f"<!-- skillopt text: {digest_of(text)[:16]} -->"
+    there, text = draft.text(onto) if onto else "", draft.text(waiting.sha)
     known_by = f"<!-- skillopt description: {digest_of(there, text)[:16]} -->"
-    body = "\n\n".join([*_body(into.name, (there, text), offered), "\n".join(filter(None, (mark, known_by)))])
-    said = {
-        "proven": offered[0].trailer(GRADE) in ("", Grade.PROVEN.value),
-        "mark": mark,
-        "known_by": known_by,
-        "title": _title(name, offered[0]),
-        "body": f"{comment_marker(name)}\n{body}\n",
-    }
-    return made.model_copy(update=said)
+    mark = f"<!-- skillopt text: {digest_of(text)[:16]} -->"
+    moot = draft_obstacle(repository, target, draft.branch, waiting)
+    body = "\n\n".join([*_body((there, text), waiting), f"{mark}\n{known_by}"])
+    return BranchOffer(
+        branch=draft.branch.name,
+        seen=night.tips.of(DRAFT_BRANCHES, name) if night.tips else "",
+        tip=waiting.sha,
+        moot_reason=moot,
+        waits=True,
+        proven=False,
+        opened=opened.number if opened else 0,
+        mark=mark,
+        known_by=known_by,
+        title=_title(name, waiting),
+        body=f"{comment_marker(name)}\n{body}\n",
+    )
 
 
 def _title(skill: str, version: Version) -> str:
@@ -213,17 +173,11 @@ def _counts(version: Version, name: str) -> tuple[str, str]:
     return before, after
 
 
-def _body(into: str, texts: tuple[str, str], offered: Sequence[Version]) -> Iterator[str]:
+def _body(texts: tuple[str, str], newest: Version) -> Iterator[str]:
     """Write the paragraphs of a pull request's text: the difference, and the commit's message as code."""
-    newest = offered[0]
     yield "Only `description` in the frontmatter of `SKILL.md` changes."
     flat = [" ".join(text.split()) for text in texts]
     yield text_block(f"-{flat[0]}\n+{flat[1]}", "diff")
-    if len(offered) > 1:
-        yield (
-            f"This is the newest of {len(offered)} descriptions that {into} does not have. It was measured against the "
-            f"one before it on this branch, not against {into}'s."
-        )
     yield "What its commit says; who wrote the description did not see the held-out requests:"
     trailers = [f"{name}: {text}" for name, text in newest.trailers if not name.endswith("-Digest")]
     yield text_block("\n".join([*newest.body.splitlines(), "", *trailers[:_MOST_ROWS]]))

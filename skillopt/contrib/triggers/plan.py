@@ -28,7 +28,6 @@ from skillopt.tasks import Suite
 _MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""
 
-_TRIALS: Final = 3
 _MOST_SET_BYTES: Final = 20_000_000
 
 
@@ -39,7 +38,7 @@ class TriggerAsk:
     selection: Selection
     requests: tuple[Path, ...] = ()
     siblings: bool = False
-    repeats: int = _TRIALS
+    repeats: int = 3
     turns: int = 2
     shorten: bool = False
     drop: bool = False

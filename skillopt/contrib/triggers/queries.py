@@ -116,7 +116,7 @@ _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\
 
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
-_COPIED: Final = 6.0
+_COPIED: Final = 6.0  # words in a row; two Chinese, Japanese or Thai characters count as one
 _SHORT: Final = 3.0
 """Words in a row that a description may not take from a request, and fewest of a shorter one that is taken whole."""
 

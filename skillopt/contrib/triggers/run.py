@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
 
-from skillopt.contrib.triggers.branch import (
+from skillopt.contrib.triggers.drafts import (
+    TRIGGER_ERROR,
     TRIGGER_TRAINING,
-    DescriptionBranch,
+    DescriptionDraft,
     description_body,
     description_digest,
     description_trailers,
@@ -25,23 +25,24 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.error_budget import ERROR_SPENT, LEAST_ERROR, ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import LEAST_ERROR, ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
-from skillopt.runs.history import told_refusals, without_leaks
+from skillopt.runs.history import told_refusals
+from skillopt.runs.plan import incumbent_of
 from skillopt.runs.recorded import read_error
+from skillopt.runs.run import open_draft
 from skillopt.settings import Settings
-from skillopt.skills.document import Skill
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Edit
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DESCRIPTION, Version
 from skillopt.versions.refusals import refusals_of
-
-_SHORT: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,6 @@ class TrainedTriggers(TrainedDescription):
     skill: str
     branch: str
     commit: str
-    draft: str
     outcome: str
     train_requests: int
     held_out_requests: int
@@ -68,7 +68,7 @@ class _Training:
     """A training that can begin: what it starts from, and what came before it."""
 
     plan: TriggerPlan
-    branch: DescriptionBranch
+    draft: DescriptionDraft
     start: Skill
     drivers: Drivers
     refused: tuple[TriedDescription, ...]
@@ -101,37 +101,40 @@ class _Training:
         )
 
     def earlier(self) -> tuple[ErrorSpent, ...]:
-        plan, branch = self.plan, self.branch
-        return spent_by_trainings(plan.project.root, branch.skill, self.id, branch.trained, plan.split[1])
+        plan, draft = self.plan, self.draft
+        return spent_by_trainings(plan.project.root, plan.skill.name, self.id, draft.trained, plan.split[1])
 
 
-def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, DescriptionBranch]:
-    """Return what a training of a description would rest on now, and its branch."""
+def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, DescriptionDraft]:
+    """Return what a training of a description would rest on now, and where it would wait."""
     begun = _begin(plan, None)
-    return begun.basis(), begun.branch
+    return begun.basis(), begun.draft
 
 
 def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
-    branch = DescriptionBranch(plan.project.repository(), plan.skill.name, expect_trainable(plan))
-    branch.expect_free()
-    start, refused = branch.newest_of(plan.skill), _refused(plan, branch)
-    return _Training(plan, branch, start, plan.drivers(optimizer=not plan.ask.shorten, allowance=allowance), refused)
+    expect_trainable(plan)
+    root, repository = plan.project.root, plan.project.repository()
+    draft = DescriptionDraft(open_draft(root, repository, plan.target))
+    draft.expect_free()
+    drivers = plan.drivers(optimizer=not plan.ask.shorten, allowance=allowance)
+    return _Training(plan, draft, incumbent_of(plan.target, repository), drivers, _refused(plan, draft))
 
 
-def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescription, ...]:
+def _refused(plan: TriggerPlan, draft: DescriptionDraft) -> tuple[TriedDescription, ...]:
     """List the descriptions, and the edits of the skill, that people refused; no reason tells of held-out requests."""
-    name, repository, declined = branch.skill, branch.repository, branch.declined
+    name, repository = plan.skill.name, draft.branch.repository
     held_out = {one.key: trigger_task(one, name) for one in plan.split[1]}
     hidden = Suite("held-out requests", tuple((Split.VAL, task) for task in held_out.values()))
-    descriptions = (
-        TriedDescription(branch.text(sha), refusal_words("it", word.by, word.reason))
-        for sha, word in zip(declined, without_leaks([*declined.values()], hidden), strict=True)
-    )
-    edits = (
-        TriedDescription(one.edit.summary, f"an edit of the skill's text; {one.words}")
+    return tuple(
+        TriedDescription(_told(one.edit), refusal_words("it", one.by, one.reason))
+        if one.edit.id == DESCRIPTION
+        else TriedDescription(one.edit.summary, f"an edit of the skill's text; {one.words}")
         for one in told_refusals(repository, refusals_of(repository, name), hidden)[-MOST_LISTED:]
     )
-    return (*descriptions, *edits)
+
+
+def _told(edit: Edit) -> str:
+    return listed_description(SkillDocument(f"---\n{edit.content}\n---\n"))
 
 
 def train_triggers(
@@ -164,21 +167,19 @@ def train_triggers(
         if verdict is not None and seen is not None:
             accepted = verdict.accepted
             end_look(root, name, begun.id, verdict.error_spent, accepted=accepted)
-            if accepted:
+            if accepted or trained.promising:
                 spent = unreported_error(root, name, begun.id) + verdict.error_spent
                 cost = recorded.paid_rollouts, recorded.usage
                 trailers = description_trailers(begun.id, (verdict, spent), seen, begun.basis(), cost)
                 at, body = datetime.now(UTC).isoformat(timespec="seconds"), description_body(trained, seen)
-                commit = begun.branch.publish(trained.description, body, trailers, at)
-        draft = _keep_draft(begun.branch, trained, accepted=bool(commit))
+                commit = begun.draft.publish(begun.start, trained, body, trailers, at)
         write_basis(root, name, begun.basis(trained.description if commit else ""))
     budget = ErrorBudget.after(1.0 - plan.settings.confidence, earlier)
     return TrainedTriggers(
         **{one.name: getattr(trained, one.name) for one in fields(trained)},
         skill=name,
-        branch=begun.branch.name,
+        branch=begun.draft.branch.name,
         commit=commit,
-        draft=draft,
         outcome=verdict.outcome.value if verdict else "",
         train_requests=len(train),
         held_out_requests=len(held_out),
@@ -191,19 +192,9 @@ def train_triggers(
     )
 
 
-def _keep_draft(branch: DescriptionBranch, trained: TrainedDescription, *, accepted: bool) -> str:
-    """Commit a promising description to its branch of drafts; one that was accepted takes its place."""
-    if accepted:
-        branch.drop_draft()
-    if not trained.promising or trained.held_out is None:
-        return ""
-    body = description_body(trained, trained.held_out)
-    return branch.save_draft(trained.description, body, datetime.now(UTC).isoformat(timespec="seconds"))
-
-
 def request_digests(held_out: Iterable[Query]) -> frozenset[str]:
     """Return short digests of requests, by which later trainings tell whether they look at the same ones."""
-    return frozenset(digest_of(one.key)[:_SHORT] for one in held_out)
+    return frozenset(digest_of(one.key)[:12] for one in held_out)
 
 
 def spent_by_trainings(
@@ -216,7 +207,7 @@ def spent_by_trainings(
     found = [ErrorSpent(look.error, len(look.requests & today) / max(1, len(today))) for look in earlier]
     # Which requests they looked at cannot be known here, and an error that is not counted would break the promise.
     others = (version for version in versions if version.trailer(TRIGGER_TRAINING) not in known)
-    found += [ErrorSpent(read_error(version.trailer(ERROR_SPENT))) for version in others]
+    found += [ErrorSpent(read_error(version.trailer(TRIGGER_ERROR))) for version in others]
     return tuple(one for one in found if one.error > 0)
 
 

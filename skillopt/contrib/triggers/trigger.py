@@ -25,6 +25,7 @@ from skillopt.contrib.triggers.plan import TriggerAsk, expect_trainable, plan_tr
 from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import check_coverage
+from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -63,7 +64,7 @@ def trigger(
 
     Runs each request of a trigger set with all skills of the project installed, and reports recall and false triggers.
     With --train, a new description is written from a part of the requests and tested on the others; a better one is
-    committed on the branch skillopt-trigger/SKILL. The first run that costs money asks on a terminal; without a
+    the draft of the skill (`skillopt take`). The first run that costs money asks on a terminal; without a
     terminal a paid agent needs a cap or --yes.
     """
     folder = Path.cwd()
@@ -98,7 +99,7 @@ def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
     lines += _remarks(result["skipped"])
     lines.append(f"used: {result['paid_rollouts']} new runs; {CACHED}")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result["spent"].items()]
     if any(row.runs and not row.right and not row.undecided for row in quality.queries):
         lines.append(f"next: skillopt trigger {result['skill']} --train")
     elif quality.cut_off:
@@ -146,14 +147,12 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
         left = f"{result.error.left:.3f} of {result.error.allowed:.2f}"
         lines.append(f"error left for further trainings on these held-out requests: {left}; new requests bring more")
     lines.append(f"used: {result.paid_rollouts} new runs, {result.paid_calls} new calls; {CACHED}")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
-        lines.append(f"next: git merge {result.branch}    (review it first: git show {result.branch})")
-    elif result.draft:
-        draft = f"skillopt-trigger-draft/{result.skill}"
-        lines.append(f"no description was accepted; the new one is a draft on branch {draft}")
-        lines.append(f"next: write more requests and run this again, or git merge {draft}")
+        more = "" if result.outcome == Outcome.ACCEPT.value else "write more requests and run this again, or "
+        review = f"skillopt diff {result.skill} draft"
+        lines.append(f"next: {more}skillopt take {result.skill}    (review it first: {review})")
     else:
         lines.append("no description was accepted; nothing was committed")
     return "\n".join(lines)

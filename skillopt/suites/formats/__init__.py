@@ -15,7 +15,6 @@ __all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recogni
 
 _NATIVE: Final = "native"
 _MANIFEST: Final = ".claude-plugin/plugin.json"
-_DEEPEST_SKILL: Final = 3
 _CASES: Final = (".md", ".yaml")
 _LOADS: Final = re.compile(r"""\btool["']?:\s*["']?Skill\b""")
 _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
@@ -59,7 +58,7 @@ def find_tasks(skill_folder: Path) -> Path | None:
 
 def _plugin_evals(skill_folder: Path) -> Path | None:
     """Find the evals of a plugin that are about one skill: its only one, the one of the folder's name or of graders."""
-    around = list(skill_folder.parents[:_DEEPEST_SKILL])
+    around = list(skill_folder.parents[:3])
     plugin = next((each for each in around if (each / _MANIFEST).is_file() or (each / ".git").exists()), None)
     if plugin is None or not (plugin / _MANIFEST).is_file():
         return None

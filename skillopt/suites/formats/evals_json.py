@@ -28,12 +28,10 @@ _KEYS: Final = {
 
 _INPUTS: Final = "evals/files/"
 _MOST_CRITERIA: Final = 50
-_LONGEST_ID: Final = 195
 _NAMES: Final = _KEYS["skill_names"]
 _ROUTED: Final = {**dict.fromkeys(_KEYS["routed"], True), **dict.fromkeys(_KEYS["routed_away"], False)}
 """Keys of lists of requests that say whether the skill should be loaded for them."""
 
-_ALIKE: Final = 0.8
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[a-z]+")
@@ -161,7 +159,7 @@ class _Reader:
         verifier = _verifier(keys)
         if should_trigger is None and verifier is None:
             known = (*_KEYS["criteria"], *_KEYS["references"])
-            near = ((key, get_close_matches(key, known, 1, _ALIKE)) for key in keys if key not in known)
+            near = ((key, get_close_matches(key, known, 1, 0.8)) for key in keys if key not in known)
             hint = next((f"; did you mean {found[0]!r} by {key!r}?" for key, found in near if found), "")
             raise SuiteError(
                 "expected `expectations`, `assertions` or `expected_output`, found none"
@@ -237,7 +235,7 @@ def _id_of(entry: _Entry, number: int) -> str:
     under = [step for step in entry.place[-1:] if isinstance(step, str)]
     usable = (each for each in written if isinstance(each, str | int) and not isinstance(each, bool))
     found = next((text for text in map(str, (*usable, *under)) if text.strip()), str(number))
-    return f"eval-{'-'.join(found.split())[:_LONGEST_ID]}"
+    return f"eval-{'-'.join(found.split())[:195]}"
 
 
 def _collide(path: str, other: str) -> bool:

@@ -18,7 +18,6 @@ from skillopt.verifiers import FileName, describe_invalid, load_verifier
 from skillopt.versions.history import read_tree
 
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
-_DEFAULT_TIMEOUT = 600.0
 
 
 class _Entry(BaseModel):
@@ -77,7 +76,7 @@ class TaskDefaults(_Entry):
 
     verifier: VerifierEntry = VerifierEntry()
     tags: tuple[str, ...] = ()
-    timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = _DEFAULT_TIMEOUT
+    timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = 600.0
 
 
 def _environment(value: object) -> object:

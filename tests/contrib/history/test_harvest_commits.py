@@ -32,8 +32,11 @@ def waiting(project: Path) -> Path:
     return project / ".skillopt" / "harvest" / "agents"
 
 
+TESTED = ("harvest", "agents", "--commits", "--test", f"{sys.executable} -m pytest")
+
+
 def harvest(project: Path, *options: str) -> dict[str, object]:
-    ended = skillopt(project, "harvest", "agents", "--commits", "--json", *options)
+    ended = skillopt(project, *TESTED, "--json", *options)
     assert ended.returncode in {0, 1}, ended.stderr
     found = json.loads(ended.stdout)
     assert isinstance(found, dict)

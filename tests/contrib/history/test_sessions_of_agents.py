@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,7 +46,11 @@ def test_merged_changes_of_a_clone_train_a_line_of_agents_md(
         config.write('gate = "paired"\nconfidence = 0.7\n')
     monkeypatch.setenv("PATH", str(Path(agent("claude")).parent), prepend=":")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-    found = json.loads(skillopt_process(clone, "harvest", "agents", "--commits", "--json").stdout)
+    found = json.loads(
+        skillopt_process(
+            clone, "harvest", "agents", "--commits", "--test", f"{sys.executable} -m pytest", "--json"
+        ).stdout
+    )
     assert len(found["candidates"]) == CHANGES
     accepted = skillopt_process(clone, "harvest", "agents", "all", "--accept")
     assert accepted.returncode == 0, accepted.stderr

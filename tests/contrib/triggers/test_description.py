@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillopt.contrib.triggers.branch import why_description_due
 from skillopt.contrib.triggers.description import MOST_DESCRIPTION, check_description, with_description
+from skillopt.contrib.triggers.drafts import why_description_due
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import read_frontmatter

@@ -1,4 +1,4 @@
-"""The branch of a description brings the description alone."""
+"""Of the frontmatter a draft may bring the description alone."""
 
 from pathlib import Path
 
@@ -14,15 +14,14 @@ from tests.fakes.projects import SKILL, git, make_project, skillopt
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("SKILL.md", f"{SKILL}- Changed.\n"),
         ("SKILL.md", SKILL.replace("---\n", "---\nallowed-tools: Bash\n", 1)),
         ("SKILL.md", SKILL.replace("description: ", "description: >\n  ", 1) + "- More.\n"),
         ("scripts/run.sh", "true\n"),
     ],
 )
-def test_a_branch_of_descriptions_changes_nothing_else(tmp_path: Path, path: str, text: str) -> None:
+def test_a_draft_changes_nothing_else_outside_of_the_body(tmp_path: Path, path: str, text: str) -> None:
     project = make_project(tmp_path / "project")
-    git(project, "switch", "--quiet", "-c", "skillopt-trigger/rows")
+    git(project, "switch", "--quiet", "-c", "skillopt-draft/rows")
     place = project / "skills" / "rows" / path
     place.parent.mkdir(exist_ok=True)
     place.write_text(text)
@@ -31,7 +30,7 @@ def test_a_branch_of_descriptions_changes_nothing_else(tmp_path: Path, path: str
     with pytest.raises(VersionConflictError):
         check_commits(
             Repository(project),
-            "skillopt-trigger/rows",
+            "skillopt-draft/rows",
             git(project, "rev-parse", "HEAD"),
             "skills/rows",
             [git(project, "rev-parse", "main")],

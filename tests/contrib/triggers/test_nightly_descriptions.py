@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.contrib.triggers.branch import DescriptionBranch
+from skillopt.versions.decisions import read_decisions
 from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
@@ -16,7 +16,7 @@ from tests.fakes.triggers import make_siblings
 pytestmark = pytest.mark.process
 
 SKILL = "expense-claims"
-BRANCH = f"skillopt-trigger/{SKILL}"
+BRANCH = f"skillopt-draft/{SKILL}"
 TABLE = f"\n[skills.{SKILL}]\n"
 
 
@@ -53,7 +53,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
         nights = Nights(prepare(folder), folder / "bare.git", forge)
         forge.repository = nights.bare
         row = night(nights)
-        assert (row["training"], row["description"]["action"]) == ("no suite", "opened"), row
+        assert (row["training"], row["draft"]["action"]) == ("no suite", "opened"), row
         assert row["described"].startswith("its description was never")
         assert row["rollouts"] > 0
         yield nights
@@ -69,7 +69,7 @@ def nights(first: Nights, tmp_path: Path) -> Iterator[Nights]:
 def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights: Nights) -> None:
     assert nights.forge is not None
     pull = nights.forge.pulls[1]
-    assert (pull["branch"], pull["state"], pull["draft"]) == (BRANCH, "open", False)
+    assert (pull["branch"], pull["state"], pull["draft"]) == (BRANCH, "open", True)
     assert f"{SKILL}: 1 of 7 → 7" in pull["title"]
     body = pull["body"]
     assert "-Prepares claims.\n+Prepares claims." in body
@@ -78,7 +78,7 @@ def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights
     assert git(nights.bare, "diff", "--stat", "main", BRANCH).startswith("skills/expense-claims/SKILL.md")
     done, before = len(nights.forge.writes), tip(nights)
     again = night(nights)
-    assert (again["described"], again["rollouts"], again["description"]["action"]) == ("", 0, "")
+    assert (again["described"], again["rollouts"], again["draft"]["action"]) == ("", 0, "")
     assert (nights.forge.writes[done:], tip(nights)) == ([], before)
 
 
@@ -86,13 +86,12 @@ def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_i
     assert nights.forge is not None
     nights.forge.say(1, "ada", "It names no receipts.")
     nights.forge.set_state(1)
+    offered = tip(nights)
     refused = night(nights)
-    assert refused["answers"] == [
-        "#1 was closed by people: its description is declined, training does not try it again"
-    ]
-    assert (refused["described"], refused["rollouts"], refused["description"]["action"]) == ("", 0, "")
-    assert git(nights.bare, "diff", "--stat", "main", BRANCH) == ""
-    (word,) = DescriptionBranch(Repository(nights.folder), SKILL, "").declined.values()
+    assert refused["answers"] == ["#1 was closed by people: 1 edit declined, training does not try them again"]
+    assert (refused["described"], refused["rollouts"], refused["draft"]["action"]) == ("", 0, "")
+    assert tip(nights) == ""
+    (word,) = read_decisions(Repository(nights.folder), SKILL).declined_by.values()
     assert (word.by, word.reason, word.pull_request) == (
         "ada",
         "It names no receipts.",
@@ -100,10 +99,11 @@ def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_i
     )
     assert night(nights)["answers"] == []
     assert list(nights.forge.pulls) == [1]
+    git(nights.bare, "branch", BRANCH, offered)
     nights.forge.pulls[1]["state"] = "open"
     back = night(nights)
-    assert back["answers"] == ["#1 was opened again: its description is the newest again"]
-    assert git(nights.bare, "diff", "--stat", "main", BRANCH).startswith("skills/expense-claims/SKILL.md")
+    assert back["answers"] == ["#1 was opened again: its draft is offered again"]
+    assert tip(nights) == offered
     assert (list(nights.forge.pulls), nights.forge.pulls[1]["state"]) == ([1], "open")
 
 
@@ -114,7 +114,7 @@ def test_a_merged_description_is_not_due_and_not_offered_again(nights: Nights) -
     git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
     nights.forge.set_state(1, merged=True)
     row = night(nights)
-    assert (row["described"], row["rollouts"], row["description"]["action"]) == ("", 0, "")
+    assert (row["described"], row["rollouts"], row["draft"]["action"]) == ("", 0, "")
     assert list(nights.forge.pulls) == [1]
 
 
@@ -140,8 +140,8 @@ def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is
     git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
     row = night(nights, "--max-rollouts", "4")
     assert row["described"].startswith("its description was changed")
-    assert row["description"]["action"] == "closed"
-    assert "description was changed" in nights.forge.said(1)[-1]
+    assert row["draft"]["action"] == "closed"
+    assert "changed since" in nights.forge.said(1)[-1]
 
 
 def test_a_shorter_description_is_offered_as_a_draft_that_says_so(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_shorter_description_is_offered_as_a_draft_that_says_so(tmp_path: Path
         shrunk = skillopt(nights.folder, "shrink", SKILL, "--descriptions", "--repeats", "1")
         assert f"description on branch {BRANCH}" in shrunk.stdout, shrunk.stdout
         row = night(nights)
-        assert row["description"]["action"] == "opened", row
+        assert row["draft"]["action"] == "opened", row
         pull = forge.pulls[1]
         assert pull["title"].endswith(
             f"{SKILL}: a shorter description, 7 of 7 held-out requests load it, 7 of 7 before"

@@ -1,11 +1,11 @@
-"""All trainings of a description share one error: noted here, or read from the trailers of its branch."""
+"""All trainings of a description share one error: noted here, or read from the trailers of drafts and versions."""
 
 from pathlib import Path
 
-from skillopt.contrib.triggers.branch import TRIGGER_TRAINING
+from skillopt.contrib.triggers.drafts import TRIGGER_ERROR, TRIGGER_TRAINING
 from skillopt.contrib.triggers.queries import Query
 from skillopt.contrib.triggers.run import request_digests, spent_by_trainings, unreported_error, why_exhausted
-from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.settings import Settings
 from skillopt.storage.notes import begin_look, end_look
 from skillopt.versions.commit_message import Version
@@ -20,7 +20,7 @@ def looked(folder: Path, name: str, error: float, held_out: list[Query] = HELD_O
 
 
 def described(training: str, error: str) -> Version:
-    trailers = ((TRIGGER_TRAINING, training), (ERROR_SPENT, error))
+    trailers = ((TRIGGER_TRAINING, training), (TRIGGER_ERROR, error))
     return Version("sha", "", "", "", "", trailers, "", "")
 
 

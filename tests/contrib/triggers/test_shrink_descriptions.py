@@ -1,4 +1,4 @@
-"""`skillopt shrink --descriptions`: what clients list of a library, and shorter descriptions on branches."""
+"""`skillopt shrink --descriptions`: what clients list of a library, and shorter descriptions as drafts."""
 
 import json
 from pathlib import Path
@@ -56,17 +56,18 @@ def test_a_dry_run_says_what_each_client_lists_and_runs_nothing(library: Path) -
     assert "nothing was executed. 1 description" in text
 
 
-def test_a_shorter_description_is_a_commit_on_the_branch_of_descriptions_and_the_listing_has_it(library: Path) -> None:
+def test_a_shorter_description_is_a_draft_and_the_listing_has_it(library: Path) -> None:
     found = shown(library, "--repeats", "1")
     (row,) = found["shortened"]
     assert len(row["description"]) < len(LONG)
     assert row["description"].endswith("Converts allowances at embassy rates.")
     assert found["after"][0]["needed"] == found["listings"][0]["needed"] - len(LONG) + len(row["description"])
-    branch = "skillopt-trigger/expense-claims"
+    branch = "skillopt-draft/expense-claims"
     assert git(library, "rev-parse", branch) == row["commit"]
     message = git(library, "log", "-1", "--format=%B", branch)
-    assert message.startswith("expense-claims: a shorter description")
+    assert message.startswith("expense-claims: draft, a shorter description")
     assert "Gate: non-inferiority\nGrade: proven here\n" in message
+    as_json(library, "take", "expense-claims")
     dropped = shown(library, "--repeats", "1", "--drop-unexercised")["shortened"][0]
     assert dropped["before"] == row["description"]
     assert "embassy" not in dropped["description"]

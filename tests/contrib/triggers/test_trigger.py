@@ -29,7 +29,7 @@ def test_recall_false_triggers_and_what_was_loaded_are_shown_with_places(sibling
     assert "2 turns, beside 2 other skills" in ended.stderr
 
 
-def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
+def test_training_commits_the_description_alone_as_the_draft(siblings: Path) -> None:
     head = git(siblings, "rev-parse", "HEAD")
     (siblings / "skills" / "expense-claims" / "draft.md").write_text("Not committed.\n", encoding="utf-8")
     found = asked(siblings, "--train", "--repeats", "1")
@@ -37,7 +37,7 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     assert found["held_out"]["recall_before"]["hits"] == 1
     assert found["held_out"]["recall_after"]["hits"] == 7
     assert found["held_out"]["requests"] == 14
-    branch = "skillopt-trigger/expense-claims"
+    branch = "skillopt-draft/expense-claims"
     assert git(siblings, "rev-parse", f"{branch}^") == head
     assert git(siblings, "diff", "--name-only", "HEAD", branch) == "skills/expense-claims/SKILL.md"
     changed = git(siblings, "diff", "--unified=0", "HEAD", branch).splitlines()[5:]
@@ -46,28 +46,29 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     assert "Kind: description\n" in message
     assert "Gate: sequential\nGrade: proven\n" in message
     assert "Held-Out: 14 requests, " in message
-    assert "Error-Spent: 0.0000\n" in message
+    assert "Trigger-Error-Spent: 0.0000\n" in message
     assert "Recall-Before: 1/7\nRecall-After: 7/7\n" in message
     assert found["pull_request"] in message
     assert git(siblings, "status", "--porcelain", "--untracked-files=no") == ""
-    assert "recall 1/7 → 7/7, false triggers 0/7 → 0/7" in skillopt(siblings, "log", "expense-claims").stdout
+    log = skillopt(siblings, "log", "expense-claims").stdout
+    assert "proven" in log
+    assert "a person must look at it first: frontmatter" in log
 
 
-def test_a_description_that_few_requests_judge_is_a_draft_that_status_and_clean_know(siblings: Path) -> None:
+def test_a_description_that_few_requests_judge_is_an_unproven_draft(siblings: Path) -> None:
     rows = [
         *({"query": text, "should_trigger": True} for text in EXPENSES[:9]),
         *({"query": text, "should_trigger": False} for text in NEAR_MISSES[:9]),
     ]
     write_set(siblings, rows)
     ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
-    draft = "skillopt-trigger-draft/expense-claims"
+    draft = "skillopt-draft/expense-claims"
     assert ended.returncode == 0
-    assert f"draft on branch {draft}" in ended.stdout
+    assert f"on branch {draft}" in ended.stdout
     assert git(siblings, "diff", "--name-only", "HEAD", draft) == "skills/expense-claims/SKILL.md"
-    assert f"draft on branch {draft}" in skillopt(siblings, "status").stdout
+    assert "Grade: unproven\n" in git(siblings, "log", "-1", "--format=%B", draft)
     (row,) = (row for row in as_json(siblings, "clean")["items"] if row["name"] == draft)
     assert row["kept"] == ""
-    assert "draft of a description" in row["note"]
 
 
 def write_set(folder: Path, rows: object) -> None:

@@ -1,17 +1,17 @@
-"""The branch of descriptions: known to `log`, `clean`, `decline` and the next training, here and as it was fetched."""
+"""A trained description is an ordinary draft: it is taken, declined and told like any other."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skillopt.versions.repository import Repository, read_histories
 from tests.fakes.projects import as_json, git, skillopt
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
 
-BRANCH = "skillopt-trigger/expense-claims"
+DRAFT = "skillopt-draft/expense-claims"
+BRANCH = "skillopt/expense-claims"
 
 
 def trained(folder: Path) -> dict[str, Any]:
@@ -26,53 +26,43 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_description_that_was_fetched_is_listed_and_trained_on_from(project: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", str(project), "clone")
-    clone = tmp_path / "clone"
-    (version,) = as_json(clone, "log", "expense-claims")["descriptions"]
-    assert version["sha"] == git(project, "rev-parse", BRANCH)
-    again = trained(clone)
-    assert "training request goes right" in again["reason"]
+def test_a_description_that_a_person_takes_is_a_version_and_training_goes_on_from_it(project: Path) -> None:
+    text = git(project, "show", f"{DRAFT}:skills/expense-claims/SKILL.md")
+    taken = as_json(project, "take", "expense-claims")
+
+    assert taken["commit"] == git(project, "rev-parse", BRANCH)
+    assert git(project, "show", f"{BRANCH}:skills/expense-claims/SKILL.md") == text
+    assert git(project, "branch", "--list", DRAFT) == ""
+    again = trained(project)
     assert "Use for reimbursement" in again["before"]
+    assert "training request goes right" in again["reason"]
 
 
-def test_a_declined_description_is_marked_and_not_trained_on_from(project: Path) -> None:
-    said = skillopt(project, "decline", "expense-claims", "description", "--reason", "too long")
-    assert said.returncode == 0, said.stderr
-    assert "training will not try" in said.stdout
+def test_a_declined_description_is_told_to_the_next_training_and_does_not_begin_it(project: Path) -> None:
+    declined = as_json(project, "decline", "expense-claims", "draft", "--reason", "too long")
+
+    assert declined["edits"] == 1
     assert git(project, "diff", "--stat", "HEAD", BRANCH) == ""
-    assert "too long" in skillopt(project, "log", "expense-claims").stdout
     again = trained(project)
     assert again["before"] == "Prepares claims."
-    assert "up before: Tester refused" in again["tried"][0]["outcome"]
-    ended = skillopt(project, "decline", "expense-claims", "description")
+    assert "up before: Tester refused it: too long" in again["tried"][0]["outcome"]
+
+
+def test_the_one_edit_of_the_draft_can_be_dropped_by_its_number(project: Path) -> None:
+    assert "replace" in skillopt(project, "log", "expense-claims").stdout
+
+    dropped = as_json(project, "decline", "expense-claims", "1")
+
+    assert dropped["branch"] == DRAFT
+    assert git(project, "branch", "--list", DRAFT) == ""
+
+
+def test_a_draft_of_something_else_is_not_replaced(project: Path) -> None:
+    git(project, "switch", "-q", DRAFT)
+    git(project, "commit", "-q", "--allow-empty", "-m", "Mine")
+    git(project, "switch", "-q", "-")
+
+    ended = skillopt(project, "trigger", "expense-claims", "--train", "--repeats", "1")
+
     assert ended.returncode == 2
-    assert "description to decline" in ended.stderr
-
-
-def test_clean_lists_the_branch_and_removes_it_where_it_is_named(project: Path) -> None:
-    rows = {row["name"]: row for row in as_json(project, "clean")["items"]}
-    assert "accepted descriptions, not merged" in rows[BRANCH]["note"]
-    assert rows[BRANCH]["kept"] == ""
-    assert skillopt(project, "clean", "--branches", "--yes").returncode == 0
-    assert git(project, "branch", "--list", BRANCH) == ""
-
-
-def test_a_description_that_was_merged_is_no_version_of_the_body_and_spends_none_of_its_error(project: Path) -> None:
-    git(project, "merge", "-q", "--ff-only", BRANCH)
-    git(project, "branch", "skillopt/expense-claims")
-    assert Repository(project).versions("expense-claims") == ()
-    tip = git(project, "rev-parse", "HEAD")
-    assert read_histories(project, {"expense-claims": tip}) == {"expense-claims": ()}
-
-
-def test_a_declined_description_is_the_newest_again_when_that_is_taken_back(project: Path) -> None:
-    accepted = git(project, "rev-parse", BRANCH)
-    as_json(project, "decline", "expense-claims", "description")
-    back = as_json(project, "decline", "--undo", "expense-claims", "description", "--reason", "it was right")
-    assert (back["branch"], back["version"]) == (BRANCH, accepted)
-    assert git(project, "diff", "--stat", accepted, BRANCH) == ""
-    assert "training request goes right" in trained(project)["reason"]
-    again = skillopt(project, "decline", "--undo", "expense-claims", "description")
-    assert again.returncode == 2
-    assert "declined description of 'expense-claims'" in again.stderr
+    assert DRAFT in ended.stderr

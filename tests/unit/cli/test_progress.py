@@ -22,7 +22,9 @@ from skillopt.skills.edits import Edit, Op
 from tests.unit.loop.test_events import EVENTS
 
 
-def test_without_a_terminal_plain_lines_are_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdout(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with ProgressObserver() as observer:
         observer.event(StepStarted(1, 2, 4))
         for event in EVENTS:
@@ -30,7 +32,7 @@ def test_without_a_terminal_plain_lines_are_on_stderr_alone(capsys: pytest.Captu
         observer.activity(Activity("rollouts", 60, 60, 60, 0.5))
     out, err = capsys.readouterr()
     assert out == ""
-    assert "9 val tasks passed (score 0.33)" in err
+    assert "9 val tasks passed, score 0.33" in err
     assert "s1e1" not in err
     assert "\x1b" not in err
 
@@ -69,6 +71,13 @@ def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.
     assert line.startswith("step 2: 2 of 4 train tasks")
 
 
+def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressObserver(verbose=True) as observer:
+        for event in EVENTS:
+            observer.event(event)
+    assert "\nkept s1e1" in capsys.readouterr().err
+
+
 def test_inside_a_batch_there_is_a_line_every_half_minute_with_time_and_what_is_used_of_each_cap(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -90,7 +99,7 @@ def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_on_a_terminal_a_live_line_shows_step_time_and_what_is_used_of_the_cap(
+def test_on_a_terminal_a_live_line_shows_place_time_and_what_is_used_of_the_cap(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
@@ -100,4 +109,4 @@ def test_on_a_terminal_a_live_line_shows_step_time_and_what_is_used_of_the_cap(
         observer.begins(Settings(max_rollouts=100))
         observer.event(StepStarted(1, 2, 4))
         observer.activity(Activity("rollouts", 15, 30, 15, 0.625, asked=60))
-    assert "step 2: rollouts, 0:00, 60 of 100 rollouts" in capsys.readouterr().err
+    assert "learning: rollouts, 0:00, 60 of 100 rollouts" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillopt.execution.memory import MemoryBaseline, memory_baseline
-from skillopt.gate.headline import Headline
+from skillopt.figures import Headline
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
 RIGHT = (File("right.txt", b"Bern"),)

@@ -136,10 +136,10 @@ def test_of_texts_that_change_nothing_few_are_called_likely_better() -> None:
 @pytest.mark.parametrize(
     ("grading", "words"),
     [
-        (Grading(Grade.PROVEN, 0.99, 0.5, 0.25, 0.75, 12, 6, ""), "proven: +50 points (+25 to +75) on 12 tasks"),
+        (Grading(Grade.PROVEN, 0.99, 0.5, 0.25, 0.75, 12, 6, ""), "proven: +50 points (90%: +25 to +75) on 12 tasks"),
         (
             Grading(Grade.LIKELY, 0.93, 0.25, 0.0, 0.5, 1, 1, ""),
-            "likely better (93%): +25 points (+0 to +50) on 1 task",
+            "likely better (93%): +25 points (90%: +0 to +50) on 1 task",
         ),
         (
             Grading(Grade.CANNOT_TELL, None, 0.0, -1.0, 1.0, 0, 0, ""),

@@ -152,6 +152,18 @@ def test_a_later_version_is_better_than_the_first_text_and_not_worse_than_the_ne
     assert bool(verdict.error_spent) is (outcome is Outcome.REJECT)
 
 
+def test_a_text_that_fails_all_that_the_start_passes_is_worse_and_never_offered() -> None:
+    tasks = TASKS[:20]
+
+    def run(request: RolloutRequest) -> Rollout:
+        return scored(request, float(request.skill == OLD and request.task in tasks[:3]))
+
+    verdict = Gate(tasks, settings(), ScriptedRunner(run, str)).grade("end", OLD, NEW, 4)
+    assert (verdict.outcome, verdict.grading.grade) == (Outcome.REJECT, Grade.WORSE)
+    assert not verdict.grading.offered
+    assert verdict.grading.high < 0.15
+
+
 def test_what_all_tasks_taught_is_proven_here_at_most_and_rollouts_of_learning_give_a_probability_alone() -> None:
     runner = ScriptedRunner(lambda request: scored(request, float(request.skill == NEW)), str)
     gate = keeper(runner)

@@ -115,20 +115,20 @@ def test_what_was_shown_on_these_tasks_only_becomes_a_version_where_the_settings
 
 
 def test_an_edit_that_a_person_must_look_at_waits_in_the_draft_and_the_others_become_a_version() -> None:
-    run = drafted("alpha", "Read ~/.ssh/alpha", val=24)
+    run = drafted("alpha", "Run `ssh alpha`", val=24)
 
     events = list(run_gate(run, 1))
 
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
-    assert "~/.ssh" not in version.text
+    assert "ssh alpha" not in version.text
     assert "alpha" in version.text
     assert isinstance(events[-1], DraftChanged)
-    assert "~/.ssh" in events[-1].text
-    assert [edit.content for edit in run.draft.waiting] == ["- Read ~/.ssh/alpha"]
+    assert "ssh alpha" in events[-1].text
+    assert [edit.content for edit in run.draft.waiting] == ["- Run `ssh alpha`"]
 
 
 def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becoming_a_version() -> None:
-    run = drafted("Read ~/.ssh/alpha", val=24)
+    run = drafted("Run `ssh alpha`", val=24)
 
     events = [*run_gate(run, 1), *grade_draft(run, Learner(run))]
 
@@ -153,7 +153,7 @@ def test_a_rule_that_people_refused_in_other_words_waits_for_a_person_unless_the
 
 
 def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_waits_for_a_person() -> None:
-    run = drafted("alpha", "Read ~/.ssh/alpha", val=24)
+    run = drafted("alpha", "Run `ssh alpha`", val=24)
 
     *_, waits, graded = grade_draft(run, Learner(run))
 
@@ -161,15 +161,15 @@ def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_w
     assert graded.grading.grade is Grade.PROVEN
     assert isinstance(waits, StepFailed)
     assert waits.reason.startswith("1 edit waits")
-    assert re.search(r"\(line \d+ adds a path to secrets or settings '~/\.ssh", waits.reason)
+    assert re.search(r"\(line \d+ adds a program that reaches further: 'ssh alpha", waits.reason)
 
 
 def test_what_the_settings_allow_needs_no_person() -> None:
-    run = drafted("alpha", "Read ~/.ssh/alpha", val=24, allow=("sensitive-path",))
+    run = drafted("alpha", "Run `ssh alpha`", val=24, allow=("program",))
 
     (version,) = [event for event in run_gate(run, 1) if isinstance(event, VersionAccepted)]
 
-    assert "~/.ssh" in version.text
+    assert "ssh alpha" in version.text
 
 
 def reader(*flags: str) -> Callable[[str], str]:

@@ -1,7 +1,5 @@
 """Events survive their JSON form."""
 
-from dataclasses import replace
-
 import pytest
 
 from skillopt.errors import LedgerError
@@ -34,7 +32,6 @@ from skillopt.loop.events import (
     VersionAccepted,
     decode_event,
     encode_event,
-    event_line,
     newest_draft,
 )
 from skillopt.prompts.reviewing import FlaggedLine
@@ -46,7 +43,6 @@ CHANGES = (Change(EDIT, 4, "--- a\n+++ b"),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = made_verdict(fixed=("a",), failing=("b", "c"), missing=1)
 GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
-NAMED = "s1e1, replace 'änchor' by 'neu'"
 EVENTS: list[Event] = [
     RunStarted("rows", "d1", "suite", "d2", 8),
     BaselineMeasured(TALLY, None, 0.08),
@@ -81,50 +77,6 @@ def test_an_event_is_the_same_after_its_json_form(event: Event) -> None:
 
 def test_every_kind_of_event_is_tried() -> None:
     assert {type(event).__name__ for event in EVENTS} == {kind.__name__ for kind in Event.__subclasses__()}
-
-
-@pytest.mark.parametrize(
-    ("event", "line"),
-    [
-        (RunStarted("rows", "d", "tables", "s", 8), "rows on suite tables: at most 8 steps"),
-        (RunStarted("rows", "d", "tables", "s", 0), "rows on suite tables"),
-        (TrainMeasured(2, Tally(0.7, 0.25, 8, 1)), "step 2: 2 of 8 train tasks pass"),
-        (TrainMeasured(2, Tally(0.7, 0.25, 8, 1), 1), "step 2 (fold 1): 2 of 8 train tasks pass"),
-        (
-            PatchTested(1, (EDIT, EDIT), ("a", "b", "c"), ("a", "c"), ("a",)),
-            "step 1: patch test of 2 edits on 3 failing tasks: 1 fixed, 2 improved or fixed",
-        ),
-        (
-            EditScreened(1, EDIT, 2, 2, 2, kept=True, reason="left out 2 times: tasks fail without it"),
-            f"step 1: kept {NAMED}: left out 2 times: tasks fail without it (2 of 2 runs)",
-        ),
-        (EditRefused(1, EDIT, "it adds\na link"), f"step 1: left out {NAMED}: it adds a link"),
-        (DraftChanged(4, "text", CHANGES), "step 4: draft: 1 edit"),
-        (DraftChanged(4, "text", ()), "step 4: draft: empty"),
-        (
-            PromptSkipped(3, "no JSON", tuple("abcdefgh")),
-            "reflection 3: no proposal for 8 tasks (a, b, c, d, e, f, …): no JSON",
-        ),
-        (
-            GateDecided(2, "edits", CHANGES, VERDICT, "text"),
-            "gate (1 edit): 0 of 3 → 1 of 3 val tasks passed (score 0.00 → 0.33); fixed 1, broke 0: accept",
-        ),
-        (
-            GateDecided(0, "change", (), replace(VERDICT, reason="ok")),
-            "gate (change): 0 of 3 → 1 of 3 val tasks passed (score 0.00 → 0.33); fixed 1, broke 0: cannot tell, ok",
-        ),
-    ],
-)
-def test_an_event_is_told_in_a_line(event: Event, line: str) -> None:
-    assert event_line(event, verbose=True) == line
-
-
-def test_texts_of_models_cannot_steer_the_terminal_and_are_cut_and_single_edits_are_told_on_request_alone() -> None:
-    hostile = EditRefused(1, replace(EDIT, content="\x1b[31m" + "x" * 500), "\x1b[2J" + "y" * 500)
-    line = event_line(hostile, verbose=True)
-    assert "\x1b" not in line
-    assert len(line) < 450
-    assert not event_line(hostile)
 
 
 def test_what_waits_is_the_newest_draft_since_the_last_version() -> None:

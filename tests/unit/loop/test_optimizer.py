@@ -134,7 +134,7 @@ def test_an_edit_that_cannot_apply_is_refused_with_the_reason_and_told_to_the_ne
 
 def test_the_paper_preset_measures_each_candidate_once_and_the_incumbent_never_again() -> None:
     runner = ScriptedRunner(by_words, teach)
-    events = run(runner, preset="paper", slow_tasks=0)
+    events = run(runner, preset="paper")
     val = [request for request in runner.requests if request.task.id.startswith("val")]
     assert len(val) == 12 * (1 + len(only(events, GateDecided)))
 
@@ -151,14 +151,6 @@ def test_guidance_is_gated_and_lives_in_its_protected_region() -> None:
     kinds = [event.kind for event in only(worse, GateDecided) if event.verdict.outcome is Outcome.REJECT]
     assert "slow update" in kinds
     assert not only(worse, VersionAccepted)
-
-
-def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> None:
-    runner = ScriptedRunner(
-        lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
-    )
-    events = run(runner, epochs=9, patience=2, preset="paper")
-    assert only(events, RunEnded)[0].reason == "nothing new for 2 epochs"
 
 
 def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zeros() -> None:

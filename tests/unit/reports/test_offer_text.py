@@ -10,6 +10,7 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist, unticked_edits
 from skillopt.reports.offer import OFFER_LIMIT, lines_by_people, offer_body, offer_mark, offer_title
 from skillopt.versions.merging import Conflict
+from tests.fakes.golden import is_golden
 from tests.fakes.hostile_views import HOSTILE, tags_of
 from tests.fakes.offers import KEY, offer
 from tests.fakes.views import make_view
@@ -22,12 +23,23 @@ def first_screen(body: str) -> str:
     return body[: body.rindex("<details>")]
 
 
-def test_the_headline_says_what_was_measured_against_what_and_the_title_has_the_tasks() -> None:
-    body = offer_body(offer(*TEXTS))
-    assert "2 of 8 → 7 of 8" in offer_title(offer(*TEXTS))
-    head = body.split("```diff")[0]
-    assert "0.40 → 0.90): this text against `main`" in head
-    assert "3 equal, 0 worse. **Proven**. 1 version" in head
+def test_an_offer_is_told_as_its_golden_file_says() -> None:
+    assert is_golden("offer.md", offer_body(replace(offer(*TEXTS, by_people="Sort by name."), run=make_view())))
+
+
+def test_the_first_sentence_has_tasks_gain_grade_and_the_lines_that_go_and_come() -> None:
+    view = offer(*TEXTS)
+    shorter = replace(view, before=f"{view.before}- Less.\n")
+    assert offer_title(view) == "rows: 2 → 7 of 8 val tasks passed, proven"
+    head = offer_body(shorter).split("```diff")[0]
+    assert "**2 → 7 of 8 val tasks passed**, +62 points (90%: +22 to +87), score 0.40 → 0.90, **proven**" in head
+    assert "1 line removed, 3 added" in head
+
+
+def test_a_difference_has_two_lines_of_context() -> None:
+    diff = re.search("```diff\n(.*?)```", offer_body(offer(*TEXTS)), re.DOTALL)
+    assert diff is not None
+    assert [line for line in diff[1].splitlines() if line.startswith(" ")] == [" ", " - Trim spaces."]
 
 
 def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_and_key() -> None:
@@ -74,7 +86,7 @@ def test_each_line_of_the_difference_is_a_versions_or_a_persons(steps: list[tupl
 def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
     view = replace(offer(*TEXTS), claim=None, unmeasured="all 4 rollouts are used up", grade=None)
     body = offer_body(view)
-    assert "measured against main (not graded)" in offer_title(view)
+    assert "measured against main" in offer_title(view)
     told = [line for line in body.splitlines() if line and not line.startswith("<!--")]
     assert told[0].startswith("**Not measured**")
     assert "because nothing was measured" in body
@@ -82,15 +94,14 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
     assert "passed**" not in body
 
 
-def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_it() -> None:
+def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_that_it_is_not_shown() -> None:
     grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
-    view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading, proof="About 9 more tasks like these would.")
-    assert "2 of 8 → 7 of 8" in offer_title(view)
-    assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
-    assert offer_title(replace(view, draft=True)).endswith("(draft, likely better)")
+    view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading)
+    assert "2 → 7 of 8" in offer_title(view)
+    assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith(", proven here")
+    assert offer_title(replace(view, draft=True)).endswith(", draft, likely better (91%)")
     body = offer_body(view)
-    assert "**Likely better (91%): +18 points (-6 to +36)" in body
-    assert "9 more tasks like these" in body
+    assert "**likely better (91%)**" in body
     assert "skillopt take rows" in offer_body(replace(view, draft=True))
     assert "> [!NOTE]" not in offer_body(offer(*TEXTS))
 
@@ -118,7 +129,7 @@ def test_what_a_drop_cost_and_the_target_are_on_the_first_screen() -> None:
     assert "Before the drop" not in offer_body(view)
     assert view.claim is not None
     shown = first_screen(offer_body(replace(view, claim=replace(view.claim, fresh=True))))
-    said = "(`ada: no`). Before the drop: 2 of 8 → 7 of 8 tasks passed. Now: 2 of 8 → 7 of 8 val tasks passed."
+    said = "(`ada: no`). Before the drop: `2 → 7 of 8 tasks passed, +62 points (90%: +22 to +87)`. Now: 2 → 7 of 8 val"
     assert f"**Dropped**: `- Sort.` {said}" in shown
     assert "Target: `demo-1`." in shown
 

@@ -3,7 +3,7 @@
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.decide import Outcome
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand, why_untestable
@@ -54,12 +54,17 @@ def judge(runner: ScriptedRunner, demand: Demand | None = None, **values: object
     return gate.judged, events
 
 
+def of(judged: Judged) -> Verdict:
+    assert judged.verdict is not None
+    return judged.verdict
+
+
 def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
     judged, events = judge(runner(lost=16))
-    assert (judged.verdict.outcome, judged.answer) == (Outcome.REJECT, ReviewAnswer.REFUSED)
+    assert (of(judged).outcome, judged.answer) == (Outcome.REJECT, ReviewAnswer.REFUSED)
     assert judged.reason.startswith("shown to be worse")
-    assert set(judged.worse) == set(judged.verdict.broken) == set(NAMES[:16])
-    assert judged.verdict.after < judged.verdict.before
+    assert set(judged.worse) == set(of(judged).broken) == set(NAMES[:16])
+    assert of(judged).after < of(judged).before
     ended = events[-1]
     assert isinstance(ended, RunEnded)
     assert ended.reason == judged.reason
@@ -67,11 +72,11 @@ def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
 
 def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -> None:
     judged, events = judge(runner())
-    assert (judged.verdict.outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
+    assert (of(judged).outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
     assert "loss of more than 0.10" in judged.reason
     assert judged.lowest == pytest.approx(-0.1)
     assert judged.reason.endswith(f"0 better, {TASKS} equal, 0 worse")
-    assert "shown to be worse" in judged.verdict.reason
+    assert "shown to be worse" in of(judged).reason
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
     assert (decided.kind, decided.verdict, decided.passed) == ("change", judged.verdict, True)
 
@@ -103,7 +108,7 @@ def test_a_better_change_passes_either_demand() -> None:
     for required in Required:
         judged, _ = judge(runner(won=20), Demand(required))
         assert judged.answer is ReviewAnswer.PASSED
-        assert judged.verdict.losses == 0
+        assert of(judged).losses == 0
     unchanged, _ = judge(runner(), Demand(Required.BETTER))
     assert unchanged.answer is ReviewAnswer.REFUSED
     assert "to be better" in unchanged.reason
@@ -117,10 +122,10 @@ def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> No
         return scored(request, 0.46 if new else 0.5)
 
     judged, _ = judge(ScriptedRunner(score, str))
-    assert judged.verdict.outcome is Outcome.REJECT
-    assert judged.verdict.losses > judged.verdict.wins
-    assert judged.verdict.confidence >= 0.95
-    assert (judged.verdict.wins, judged.verdict.losses) == (1, len(judged.worse))
+    assert of(judged).outcome is Outcome.REJECT
+    assert of(judged).losses > of(judged).wins
+    assert of(judged).confidence >= 0.95
+    assert (of(judged).wins, of(judged).losses) == (1, len(judged.worse))
 
 
 @pytest.mark.parametrize("rule", ["sequential", "paired", "strict"])

@@ -39,7 +39,7 @@ def test_the_draft_at_the_end_is_published_with_its_grade_and_its_evidence(folde
     assert found.subject == "rows: draft, add 2 rules"
     trailers = dict(found.trailers)
     assert (trailers["Grade"], trailers["Probability"], trailers["Tasks-Judged"]) == ("likely better", "0.910", "12")
-    assert (trailers["Gain"], trailers["Interval"]) == ("+0.180", "-0.060 to +0.360")
+    assert trailers["Gain"] == "+18 points (90%: -6 to +36)"
     assert (trailers["Skill"], trailers["Skillopt-Run"]) == ("rows", done.run.record.id)
     assert "It failed. (tasks train-0)" in found.body
     assert "(91%)" in found.body

@@ -65,15 +65,13 @@ def test_what_installs_sends_deploys_or_deletes_waits_for_a_person(command: str)
     assert found(f"Use `{command}`.", f"Use `{command}`.\n\nThen `{command}` again.") == {}
 
 
-def test_hosts_paths_variables_tools_and_files_are_listed_with_their_lines() -> None:
-    text = "See https://box.test/x with $API_HOST and ~/.aws/credentials; use mcp__mail__send on docs/rules.md."
+def test_hosts_tools_and_files_are_listed_with_their_lines() -> None:
+    text = "See https://box.test/x with ~/.aws/credentials; use mcp__mail__send on docs/rules.md."
 
     assert added(text) == {
         DifferenceKind.HOST: ["https://box.test/x"],
-        DifferenceKind.SETTINGS: ["~/.aws/credentials"],
         DifferenceKind.TOOL: ["mcp__mail__send"],
-        DifferenceKind.VARIABLE: ["$API_HOST"],
-        DifferenceKind.FILE: ["docs/rules.md"],
+        DifferenceKind.FILE: ["~/.aws/credentials", "docs/rules.md"],
     }
     assert {one.line for one in capability_difference(BEFORE, f"{BEFORE}\n{text}\n")} == {5}
 

@@ -1,6 +1,6 @@
 """Commands whose input is run are found; pipes to other programs and tables of shells are not."""
 
-from skillopt.safety.lint import find_piped_command
+from skillopt.safety.capabilities import find_piped_command
 
 RUN = (
     *(

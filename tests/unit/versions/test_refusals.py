@@ -40,15 +40,15 @@ def test_what_two_clones_refused_at_once_is_known_to_both_and_a_third_push_chang
     one, other = two_clones(tmp_path)
     say_no(one, "a" * 12 + "/1")
     say_no(other, "b" * 12 + "/1")
-    reach(one).fetch_refusals()
-    reach(other).fetch_refusals()
-    reach(one).push_refusals("rows")
-    reach(other).push_refusals("rows")
+    reach(one).fetch_lines()
+    reach(other).fetch_lines()
+    reach(one).push_lines("rows")
+    reach(other).push_lines("rows")
     assert refused(other) == ["a" * 12 + "/1", "b" * 12 + "/1"]
-    reach(one).fetch_refusals()
+    reach(one).fetch_lines()
     assert refused(one) == refused(other)
     tip = git(tmp_path / "bare.git", "rev-parse", REF)
-    reach(one).push_refusals("rows")
+    reach(one).push_lines("rows")
     assert git(tmp_path / "bare.git", "rev-parse", REF) == tip
 
 

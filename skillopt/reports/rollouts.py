@@ -1,26 +1,11 @@
-"""A run as Markdown, and as an HTML page with the rollouts that it may show, each cut to what a page can hold."""
+"""Recorded rollouts that a page may show, each cut to what a page can hold."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from skillopt.reports.blocks import (
-    Details,
-    Heading,
-    Paragraph,
-    ReportBlock,
-    Text,
-    cited,
-    cut_middle,
-    list_names,
-    paragraphs,
-)
-from skillopt.reports.html import print_page
-from skillopt.reports.markdown import print_markdown
-from skillopt.reports.run_edits import ReportLimits
-from skillopt.reports.run_report import run_report
-from skillopt.reports.terminal import print_wrapped
+from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, quote_block
 from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
@@ -33,7 +18,6 @@ _MOST_FILES: Final = 50
 _ROLLOUT: Final = 24_000
 """Characters of a rollout; its texts share them."""
 _MOST_TEXT, _LEAST_TEXT = 3000, 40
-_LIMITS: Final = ReportLimits(text=1000, rows=150)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +29,7 @@ class PageRollout:
     split: str
 
 
-def render_markdown(view: RunView) -> str:
-    """Return the whole run as Markdown."""
-    return print_markdown(_titled(view))
-
-
-def render_text(view: RunView, width: int) -> str:
-    """Return the whole run as plain text for a terminal."""
-    return print_wrapped(_titled(view), width)
-
-
-def _titled(view: RunView) -> list[ReportBlock]:
-    title = f"{cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}"
-    return [Heading(title, 1), *run_report(view, ReportLimits(text=5000))]
-
-
-def render_page(view: RunView, rollouts: Sequence[ReportBlock] = ()) -> str:
-    """Render a run as one page."""
-    kind = "run" if view.kind == "training" else view.kind
-    footer = "Written by SkillOpt from the record of the run; every number is read from it, none from a model's text."
-    eyebrow, blocks = f"{cited(kind)} {cited(view.run)}", run_report(view, _LIMITS, rollouts)
-    return print_page(f"{view.skill}: run {view.run}", eyebrow, blocks, heading=view.skill, footer=footer)
-
-
-def read_rollouts(
-    ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = _MOST_ROLLOUTS
-) -> list[ReportBlock]:
+def read_rollouts(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = _MOST_ROLLOUTS) -> str:
     """Show recorded rollouts of tasks known to be train, or in the first of two folds, unless all are asked."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
@@ -87,41 +46,40 @@ def read_rollouts(
     return show_rollouts(view, shown, len(listed), all_splits=all_splits)
 
 
-def show_rollouts(
-    view: RunView, shown: Sequence[PageRollout], listed: int, *, all_splits: bool = False
-) -> list[ReportBlock]:
-    """Make the blocks of the rollouts that were chosen of all that are listed."""
-    of = "all splits" if all_splits else "the first fold" if view.folded else "the train tasks"
+def show_rollouts(view: RunView, shown: Sequence[PageRollout], listed: int, *, all_splits: bool = False) -> str:
+    """Tell of the rollouts that were chosen of all that are listed."""
+    of = "all splits" if all_splits else "the first half" if view.folded else "the train tasks"
     hidden = " Other tasks are not shown, so that nobody writes edits for them; `--all-splits` does."
     told = (
         f"{len(shown):,} of {listed:,} recorded rollouts of {of}: tasks that went differently first, then "
         f"failing ones.{'' if all_splits else hidden}"
     )
-    blocks = [_rollout(one, all_splits=all_splits) for one in shown] or paragraphs("No rollout is on record.")
-    return [Heading("Rollouts"), Paragraph(told), *blocks]
+    rollouts = [_rollout(one, all_splits=all_splits) for one in shown] or ["No rollout is on record."]
+    return paragraphs("## Rollouts", told, *rollouts)
 
 
-def _rollout(shown: PageRollout, *, all_splits: bool) -> Details:
+def _rollout(shown: PageRollout, *, all_splits: bool) -> str:
     rollout = shown.rollout
     facts = [shown.version, f"run {repeat_number(rollout.repeat)}", *([shown.split] if all_splits else [])]
     if rollout.score is not None:
         facts.append("passed" if rollout.score.passed else f"not passed, score {rollout.score.value:.2f}")
     feedback, files = rollout.score.feedback if rollout.score else "", rollout.trajectory.files_changed
-    tokens = rollout.usage.tokens
-    return Details(
+    return details(
         f"{cited(rollout.task_id)} {', '.join(facts)}",
-        [
-            *paragraphs(f"{rollout.status.value}: {cited(rollout.reason)}" if rollout.reason else ""),
-            Heading("Feedback", 3),
-            Text(cut_middle(feedback, _MOST_TEXT)) if feedback.strip() else Paragraph("All correct."),
-            Paragraph(f"Files changed: {list_names(files, _MOST_FILES)}. {tokens:,} tokens."),
-            Heading("Trajectory", 3),
-            *show_turns(rollout.trajectory),
-        ],
+        paragraphs(
+            *(
+                f"{rollout.status.value}: {cited(rollout.reason)}" if rollout.reason else "",
+                "### Feedback",
+                quote_block(cut_middle(feedback, _MOST_TEXT)) if feedback.strip() else "All correct.",
+                f"Files changed: {list_names(files, _MOST_FILES)}. {rollout.usage.tokens:,} tokens.",
+                "### Trajectory",
+                *show_turns(rollout.trajectory),
+            )
+        ),
     )
 
 
-def show_turns(trajectory: Trajectory) -> Iterator[ReportBlock]:
+def show_turns(trajectory: Trajectory) -> Iterator[str]:
     """Show the turns of a trajectory, each cut; turns in the middle are left out when there are too many."""
     messages = trajectory.messages
     half = len(messages) if len(messages) <= _MOST_TURNS else _MOST_TURNS // 2
@@ -131,22 +89,22 @@ def show_turns(trajectory: Trajectory) -> Iterator[ReportBlock]:
     for message in first:
         yield from _turn(message, most)
     if skipped := len(messages) - len(first) - len(last):
-        yield Paragraph(f"… {count_noun(skipped, 'turn')} left out here …")
+        yield f"… {count_noun(skipped, 'turn')} left out here …"
     for message in last:
         yield from _turn(message, most)
 
 
-def _turn(message: Message, most: int) -> Iterator[ReportBlock]:
-    yield Paragraph(cited(message.role, 80))
+def _turn(message: Message, most: int) -> Iterator[str]:
+    yield cited(message.role, 80)
     if message.text:
-        yield Text(cut_middle(message.text, most))
+        yield quote_block(cut_middle(message.text, most))
     for call in message.tool_calls[:_MOST_USES]:
-        yield Paragraph(f"uses {cited(call.name, 80)}")
-        yield Text(cut_middle(call.arguments, most))
+        yield f"uses {cited(call.name, 80)}"
+        yield quote_block(cut_middle(call.arguments, most))
         if call.result:
-            yield from (Paragraph("and gets"), Text(cut_middle(call.result, most)))
+            yield from ("and gets", quote_block(cut_middle(call.result, most)))
     if (more := len(message.tool_calls) - _MOST_USES) > 0:
-        yield Paragraph(f"… {count_noun(more, 'more use')} of tools left out …")
+        yield f"… {count_noun(more, 'more use')} of tools left out …"
 
 
 def choose_rollouts(rows: Iterable[ResultRow], most: int = _MOST_ROLLOUTS) -> list[ResultRow]:

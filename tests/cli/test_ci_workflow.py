@@ -1,0 +1,137 @@
+"""`skillopt init --ci github`: one pinned workflow, in which real checkers find nothing; a file that is there stays."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.commands.ci import workflow_text
+from tests.fakes.action_runner import ACTION, ROOT, read_yaml
+from tests.fakes.projects import git, make_project, skillopt
+
+pytestmark = pytest.mark.process
+
+PLACE = Path(".github", "workflows", "skillopt.yml")
+OWN = {"SECRETS": "of no provider", "ACTION": "$/.github/actions/skillopt", "AGENTS": '""', "FORGE": "none"}
+OWN_PATHS = ["**/SKILL.md", "benchmarks/suites/**", "plugin/skills/**", "skills/**", ".github/**", "skillopt.toml"]
+SOURCE = f"acme/skillopt@{'ab' * 20}"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    make_project(folder)
+    config = folder / "skillopt.toml"
+    config.write_text('harness = "claude-code"\nmodel = "openai/gpt-5"\n' + config.read_text().partition("\n\n")[2])
+    git(folder, "commit", "--quiet", "-am", "Choose")
+    return folder
+
+
+def written(project: Path, *options: str) -> Any:  # noqa: ANN401 - as YAML gives it
+    ended = skillopt(project, "init", "--ci", "github", "--action", SOURCE, "--json", *options)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["path"] == PLACE.as_posix()
+    return read_yaml(project / PLACE)
+
+
+@pytest.mark.parametrize("start", ["path", "label", "always"])
+def test_the_schema_and_the_checker_of_workflows_find_nothing(project: Path, start: str) -> None:
+    written(project, "--start", start)
+    schema = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
+    zizmor = [str(Path(sys.executable).with_name("zizmor")), "--offline", "--quiet", "--no-progress"]
+    for command in ([*schema, str(PLACE)], [*zizmor, "--persona", "pedantic", ".github"]):
+        ended = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_only_the_workflow_is_written_and_one_that_is_there_stays(project: Path) -> None:
+    ended = skillopt(project, "init", "--ci", "github", "--action", SOURCE)
+    assert "gh secret set ANTHROPIC_API_KEY; gh secret set OPENAI_API_KEY" in ended.stdout
+    assert git(project, "status", "--porcelain", "--untracked-files=all") == f"?? {PLACE.as_posix()}"
+    (project / PLACE).write_text("mine\n")
+    again = skillopt(project, "init", "--ci", "github", "--action", SOURCE)
+    assert again.returncode == 2
+    assert (project / PLACE).read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("action", ["acme/skillopt@main", "acme/skillopt", "x"])
+def test_an_action_that_is_not_pinned_is_refused(project: Path, action: str) -> None:
+    ended = skillopt(project, "init", "--ci", "github", "--action", action)
+    assert ended.returncode == 2
+    assert not (project / PLACE).exists()
+
+
+def test_pull_requests_start_it_by_path_by_label_or_always(project: Path) -> None:
+    found = {}
+    for start in ("path", "label", "always"):
+        found[start] = written(project, "--start", start)
+        (project / PLACE).unlink()
+    assert found["path"]["on"]["pull_request"]["paths"][0] == "**/SKILL.md"
+    assert "skills/**" in found["path"]["on"]["push"]["paths"]
+    assert found["label"]["on"]["pull_request"] == {"types": ["labeled"]}
+    assert "github.event.label.name == 'skillopt'" in found["label"]["jobs"]["gate"]["if"]
+    assert found["always"]["on"]["pull_request"] is None
+    assert [("merge_group" in one["on"]) for one in found.values()] == [True, False, True]
+
+
+def test_no_job_has_both_a_key_of_a_provider_and_a_right_to_write_to_the_repository(project: Path) -> None:
+    loaded = written(project)
+    assert loaded["permissions"] == {}
+    for name, job in loaded["jobs"].items():
+        keys = [step for step in job["steps"] if "ANTHROPIC_API_KEY" in step.get("env", {})]
+        assert bool(keys) == (name in ("gate", "train"))
+        assert not (keys and job["permissions"].get("contents") == "write")
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", "")
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+            if SOURCE.partition("@")[0] in step.get("uses", ""):
+                assert {*step["with"]} <= {*read_yaml(ACTION)["inputs"]}
+    assert loaded["jobs"]["train"]["permissions"] == {"contents": "read"}
+    (train,) = (step for step in loaded["jobs"]["train"]["steps"] if step["name"] == "Train")
+    assert train["with"]["github-token"] == ""
+
+
+def test_this_repository_runs_what_it_gives_others() -> None:
+    assert (ROOT / PLACE).read_text(encoding="utf-8") == workflow_text("path", OWN_PATHS, OWN)
+
+
+ASKED = "Pin the commit, of a branch of this repository"
+
+
+@pytest.mark.parametrize(
+    ("pushes", "said", "repository", "code", "pinned"),
+    [
+        ("true", "Thanks!\n\n/skillopt gate", "acme/skills", 0, True),
+        ("true", "/skillopt drop 7", "acme/skills", 0, False),
+        ("false", "/skillopt gate", "acme/skills", 1, False),
+        ("true", "/skillopt gate", "mallory/skills", 1, False),
+    ],
+)
+def test_a_comment_of_a_writer_pins_the_commit_of_a_branch_here(
+    tmp_path: Path, pushes: str, said: str, repository: str, code: int, *, pinned: bool
+) -> None:
+    (step,) = (one for one in read_yaml(ROOT / PLACE)["jobs"]["asked"]["steps"] if one["name"] == ASKED)
+    pull = {"head": {"sha": "c0ffee", "repo": {"full_name": repository}}, "base": {"ref": "main"}}
+    program = f"#!/bin/bash\ncase \"$2\" in *collaborators*) echo {pushes};; *) echo '{json.dumps(pull)}';; esac\n"
+    (tmp_path / "gh").write_text(program)
+    (tmp_path / "gh").chmod(0o755)
+    output = tmp_path / "output"
+    output.touch()
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "GITHUB_OUTPUT": str(output),
+        "GITHUB_REPOSITORY": "acme/skills",
+        "RUNNER_TEMP": str(tmp_path),
+        "ASKED": said,
+        "BY": "ada",
+        "NUMBER": "7",
+    }
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    expected = ["head=c0ffee", "base=refs/remotes/origin/main"] if pinned else []
+    assert output.read_text().splitlines() == expected
