@@ -23,7 +23,10 @@ _NOT_NEEDED: Final = -2.5
 _KNOWN: Final = 4.0
 """Evidence of a patch test from which a line is needed without a run."""
 
-_MOST_RUNS: Final = 6
+_KINDS: Final = 3
+"""Kinds of task, or tasks, that must not need a line that goes."""
+
+_MOST_RUNS: Final = 8
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
 
@@ -59,7 +62,7 @@ class LeaveOut:
     @property
     def open(self) -> bool:
         """Whether more runs are needed to tell: one kind of task that needs the line is enough to keep it."""
-        kinds = len(self.groups) if self.line.packed else 1
+        kinds = min(_KINDS, len(self.groups))
         undecided = max(self.evidence) < _NEEDED and sum(min(0.0, one) for one in self.evidence) > _NOT_NEEDED * kinds
         return undecided and self._runs < _MOST_RUNS
 
@@ -115,8 +118,9 @@ def ablate(
 
 
 def _rivals(line: Line, base: Sequence[Line]) -> int:
-    """Count the other lines that are about a symptom of a line."""
-    return sum(bool(line.about & other.about) for other in base if other is not line)
+    """Count the other lines that are about a symptom of a line; none where it has a symptom of its own."""
+    others = [other.about for other in base if other is not line]
+    return sum(bool(line.about & about) for about in others) if line.about <= frozenset().union(*others) else 0
 
 
 def _begin(evidence: TrainEvidence, line: Line, base: Sequence[Line], known: Mapping[str, Seen]) -> LeaveOut:
