@@ -16,19 +16,23 @@ from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Op
 
-_NEEDED: Final = 2.0
+_NEEDED: Final = 2.5
 _NOT_NEEDED: Final = -2.5
-"""Evidence at which a line is needed, or not: of a target whose noise is not known, one run lets no line go."""
+"""Evidence at which a line is needed, or not: of a target whose noise is not known, one run does not reach it."""
 
 _KNOWN: Final = 4.0
 """Evidence of a patch test from which a line is needed without a run."""
 
-_BOTH_FAIL: Final = 0.3
-"""What a failure without the line counts against it when the candidate fails, too."""
+_KINDS: Final = 3
+"""Kinds of task, or tasks, that must not need a line that goes."""
 
-_MOST_RUNS: Final = 10
+_MOST_RUNS: Final = 8
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
+
+_MANY: Final = 24
+_OF_EACH: Final = 3
+"""Passing tasks of the lines that are to go from which on a few of each line are run without them."""
 
 _OTHERS: Final = 6
 """Tasks on which the text without all that is to go is run, beside those that the lines are about."""
@@ -44,7 +48,7 @@ class LeaveOut:
     kept: bool = True
     without: list[Rollout] = field(default_factory=list)
     failed: int = 0
-    """Runs without the line that failed where the candidate does not fail alike."""
+    """Runs without the line that got something wrong which the candidate does not."""
     failing: tuple[Rollout, Rollout] | None = None
     """A run without the line and one of the candidate that failed alike on one task."""
     restored: str = ""
@@ -58,8 +62,9 @@ class LeaveOut:
     @property
     def open(self) -> bool:
         """Whether more runs are needed to tell: one kind of task that needs the line is enough to keep it."""
-        undecided = any(_NOT_NEEDED < found < _NEEDED for found in self.evidence)
-        return undecided and max(self.evidence) < _NEEDED and self._runs < _MOST_RUNS
+        kinds = min(_KINDS, len(self.groups))
+        undecided = max(self.evidence) < _NEEDED and sum(min(0.0, one) for one in self.evidence) > _NOT_NEEDED * kinds
+        return undecided and self._runs < _MOST_RUNS
 
     def next_task(self) -> tuple[int, str]:
         """Return the group to ask next, and the task of it."""
@@ -98,15 +103,14 @@ def ablate(
     """
     base = list(evidence.draft.lines)
     passing = [name for name, seen in known.items() if not seen.symptoms]
-    tests = [_begin(evidence, line, base, passing) for line in evidence.draw.sample(list(lines), len(lines))]
-    beside = {name: known[name] for name in passing}
+    tests = [_begin(evidence, line, base, known) for line in evidence.draw.sample(list(lines), len(lines))]
     # Lines that others stand beside say least by what was run so far.
     going = sorted((test for test in tests if test.groups), key=lambda test: -_rivals(test.line, base))
     checked = _OTHERS + len({name for test in going for group in test.groups for name in group})
     while (going := [test for test in going if test.open]) and free() > checked + 2 * _AT_A_TIME:
-        yield from _run_round(evidence, base, going[:_AT_A_TIME], beside)
+        yield from _run_round(evidence, base, going[:_AT_A_TIME], known)
     for test in tests:
-        test.kept = not test.groups or max(test.evidence) > (0 if test not in going else _NOT_NEEDED)
+        test.kept = not test.groups or test.open or max(test.evidence) > 0
     yield from _check_together(evidence, base, tests, passing)
     gone = [test.line for test in tests if not test.kept]
     evidence.draft.set(_without(base, gone))
@@ -114,20 +118,22 @@ def ablate(
 
 
 def _rivals(line: Line, base: Sequence[Line]) -> int:
-    """Count the other lines that are about a task or a symptom of a line."""
-    others = (other for other in base if other is not line)
-    return sum(bool(line.targets.keys() & other.targets.keys() or line.about & other.about) for other in others)
+    """Count the other lines that are about a symptom of a line; none where it has a symptom of its own."""
+    others = [other.about for other in base if other is not line]
+    return sum(bool(line.about & about) for about in others) if line.about <= frozenset().union(*others) else 0
 
 
-def _begin(evidence: TrainEvidence, line: Line, base: Sequence[Line], passing: Sequence[str]) -> LeaveOut:
-    """Return the test of a line; no run is worth it where two tasks failed without it, pass, and are of it alone."""
-    passed = [name for name in line.targets if name in passing]
-    if not (line.packed or _rivals(line, base)) and len(passed) > 1 and len(passed) * evidence.rates.for_it >= _KNOWN:
+def _begin(evidence: TrainEvidence, line: Line, base: Sequence[Line], known: Mapping[str, Seen]) -> LeaveOut:
+    """Return the test of a line on the tasks in which what it is to mend is gone.
+
+    No run is worth it where it is gone in several tasks and no other line is about any of them.
+    """
+    held = [name for name, wrong in line.targets.items() if name in known and not wrong & known[name].symptoms]
+    if not (line.packed or _rivals(line, base)) and len(held) > 1 and len(held) * evidence.rates.for_it >= _KNOWN:
         return LeaveOut(line, ())
-    about = passed or list(line.targets)
     groups: dict[frozenset[str], list[str]] = {}
-    for name in evidence.shuffled(about):
-        groups.setdefault(line.targets[name], []).append(name)
+    for name in evidence.shuffled(held):
+        groups.setdefault(line.targets[name] if line.packed else frozenset((name,)), []).append(name)
     return LeaveOut(line, list(groups.values()))
 
 
@@ -143,33 +149,22 @@ def _without(base: Sequence[Line], gone: Sequence[Line]) -> list[Line]:
 
 
 def _run_round(
-    evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
+    evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], known: Mapping[str, Seen]
 ) -> Course[None]:
-    """Leave the line of each test out on its next task; a failure counts where the candidate does not fail alike."""
+    """Leave the line of each test out on its next task; what is wrong then and is not with it counts for the line."""
     asked = [(test, *test.next_task()) for test in tests]
     ran = yield from evidence.run_all(
         [(evidence.draft.build(_without(base, [test.line])), name) for test, _, name in asked]
     )
-    failing = []
     for (test, at, name), seen in zip(asked, ran, strict=True):
         if seen is None:
             continue
         test.without.append(seen.rollout)
-        if seen.symptoms:
-            failing.append((test, at, name, seen))
-        else:
-            test.evidence[at] -= evidence.rates.for_it
-    unknown = list(dict.fromkeys(name for _, _, name, _ in failing if name not in beside))
-    beside |= yield from evidence.run(evidence.draft.build(base), unknown)
-    for test, at, name, without_it in failing:
-        with_it = beside.pop(name, None)
-        if with_it is None:
-            continue
-        evidence.rates.answer(held=not test.line.targets[name] & with_it.symptoms)
-        broken = without_it.symptoms - with_it.symptoms and _score(with_it) >= _score(without_it)
-        test.evidence[at] += evidence.rates.against if broken else -_BOTH_FAIL
-        test.failed += bool(broken)
-        test.failing = test.failing if broken else (without_it.rollout, with_it.rollout)
+        lost = seen.symptoms - known[name].symptoms and _score(known[name]) >= _score(seen)
+        test.evidence[at] += evidence.rates.against if lost else -evidence.rates.for_it
+        test.failed += bool(lost)
+        if seen.symptoms and not lost:
+            test.failing = (seen.rollout, known[name].rollout)
 
 
 def _check_together(
@@ -181,6 +176,8 @@ def _check_together(
         return
     about = [name for name in passing if any(name in test.line.targets for test in going)]
     others = [name for name in evidence.shuffled(passing) if name not in about]
+    if len(about) > _MANY:
+        about = evidence.cover([test.line for test in going], about, _OF_EACH)
     short = evidence.draft.build(_without(base, [test.line for test in going]))
     ran = yield from evidence.run(short, [*about, *others[:_OTHERS]])
     lost = [name for name, seen in ran.items() if seen.symptoms]

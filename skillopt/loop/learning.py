@@ -16,7 +16,15 @@ from skillopt.loop.course import Course
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TasksSetAside, TrainMeasured
 from skillopt.loop.evidence import Seen
-from skillopt.loop.patch_test import PatchTest, effect_of, locate_harm, run_patch_test, try_apart
+from skillopt.loop.patch_test import (
+    PatchTest,
+    effect_of,
+    locate_harm,
+    moves_little,
+    run_patch_test,
+    take_apart,
+    try_apart,
+)
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts.digest import write_digest
@@ -168,11 +176,17 @@ class Learner:
         self.known |= yield from self.evidence.run(self.draft.skill, names)
 
     def _run_again(self) -> Course[None]:
-        """Run tasks once more that fail by what a line answers: most of these fail by noise."""
+        """Run failing tasks once more that a line answers, most of which fail by noise, or that only ran at first."""
+        failing, carried = self.failing, self.draft.build([*self.draft.lines, *self.waiting])
         answered = frozenset[str]().union(*(line.about for line in self.draft.lines))
-        names = [name for name, seen in self.failing.items() if seen.symptoms <= answered and name not in self._again]
+        names = [name for name, seen in failing.items() if seen.symptoms <= answered and name not in self._again]
         self._again.update(names)
-        yield from self._measure(names)
+        old = ("", self.draft.incumbent.digest)
+        stale = [name for name, seen in failing.items() if seen.text in old and name not in names]
+        if self.draft.lines:
+            names += self.evidence.shuffled(stale)[:_MANY_TASKS]
+        if self.run.runner.free:
+            self.known |= yield from self.evidence.run(carried, names[: self.run.runner.free])
 
     def _verify(self) -> Course[None]:
         """Run the draft on tasks that were never run since a line was taken up for them."""
@@ -224,14 +238,29 @@ class Learner:
         names = evidence.shuffled(cited)
         if len(names) > min(_MANY_TASKS, max(1, free)):
             names = evidence.cover(lines, cited, max(_OF_EACH, evidence.rates.repeats))[: max(1, free)]
-        test = yield from run_patch_test(evidence, self.draft.lines, lines, names)
+        test = yield from self._run_patch(lines, names)
+        while moves_little(evidence, test):
+            try:
+                found = yield from try_apart(evidence, self.draft.lines, test)
+                if test.harmful is not None:
+                    lines = [line for line in lines if line is not test.harmful]
+                    reason = "lines beside it do not do what they do without it"
+                    evidence.memory.tried(test.harmful.edit, reason)
+                    yield EditRefused(self.run.step, test.harmful.edit, reason)
+                    test = yield from self._run_patch(lines, names)
+                    continue
+            except BudgetReached:
+                return test
+            if found:
+                take_apart(evidence, test, found)
+            return test
+        return test
+
+    def _run_patch(self, lines: Sequence[Line], names: Sequence[str]) -> Course[PatchTest]:
+        test = yield from run_patch_test(self.evidence, self.draft.lines, lines, names)
         edits, passed = tuple(line.edit for line in lines), [n for n, seen in test.after.items() if not seen.symptoms]
         yield PatchTested(self.run.step, edits, tuple(test.after), tuple(sorted(test.moved)), tuple(sorted(passed)))
         self.patches.update(list(test.after))
-        try:
-            yield from try_apart(evidence, self.draft.lines, test)
-        except BudgetReached:
-            return test
         return test
 
     def _gains(self, test: PatchTest, good: Sequence[Line], beside: Mapping[str, Seen]) -> bool:

@@ -4,7 +4,7 @@ One harmful line must not hide good ones, and a rule that works only beside anot
 all lines are tried together first, and apart only when that moves few tasks, or breaks them in a way of its own.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,8 @@ class PatchTest:
     moved: set[str]
     after: dict[str, Seen]
     apart: bool = False
+    harmful: Line | None = None
+    """A line beside which others do not do what they do alone."""
 
     def helped(self, evidence: TrainEvidence) -> list[Line]:
         """List the lines that seem to help."""
@@ -51,15 +53,14 @@ def run_patch_test(
     return PatchTest(lines, {name for name, seen in after.items() if _moves(lines, seen)}, after)
 
 
-def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest) -> Course[None]:
-    """Where a patch moved few tasks, try on those that do not do well the lines that cite them and no others.
+def moves_little(evidence: TrainEvidence, test: PatchTest) -> bool:
+    """Return whether a patch moved so few tasks, without new mistakes, that something in it may be in the way."""
+    return len(test.lines) > 1 and len(_sound(evidence, test)) < _POOR * len(test.after)
 
-    Where a part of the patch helps and the whole did not, the whole says nothing.
-    """
-    known = _known(evidence, test.lines)
-    sound = {name for name in test.moved if test.after[name].symptoms <= known}
-    if len(test.lines) < 2 or len(sound) >= _POOR * len(test.after):  # noqa: PLR2004 - one line has no parts
-        return
+
+def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest) -> Course[dict[str, Seen]]:
+    """Try on tasks that did not do well the lines that cite them and no others; return those that do well then."""
+    known, sound = _known(evidence, test.lines), _sound(evidence, test)
     left = [name for name in test.after if name not in sound]
     found: dict[str, Seen] = {}
     for batch in (left[:_PROBES], left[_PROBES:]):
@@ -72,9 +73,36 @@ def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest)
             if seen is not None and seen.symptoms <= known and _moves(mine, seen):
                 found[name] = seen
         if not found:
-            return
-    test.after = {name: seen for name, seen in test.after.items() if name in sound} | found
+            break
+        harmful = yield from _in_the_way(evidence, carried, test, next(iter(found)))
+        if harmful is not None:
+            test.harmful = harmful
+            return found
+    return found
+
+
+def take_apart(evidence: TrainEvidence, test: PatchTest, found: Mapping[str, Seen]) -> None:
+    """Count what lines did apart: where a part of a patch helps and the whole did not, the whole says nothing."""
+    sound = _sound(evidence, test)
+    test.after = {name: seen for name, seen in test.after.items() if name in sound} | dict(found)
     test.moved, test.apart = set(test.after), True
+
+
+def _in_the_way(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest, name: str) -> Course[Line | None]:
+    """Find a line beside which the lines of a task do not move it, though they do alone."""
+    own = [line for line in test.lines if name in line.targets]
+    pool = [line for line in test.lines if line not in own]
+    known = _known(evidence, test.lines)
+    return (
+        yield from locate_harm(
+            evidence, [*carried, *test.lines], pool, name, lambda seen: seen.symptoms <= known and _moves(own, seen)
+        )
+    )
+
+
+def _sound(evidence: TrainEvidence, test: PatchTest) -> set[str]:
+    known = _known(evidence, test.lines)
+    return {name for name in test.moved if test.after[name].symptoms <= known}
 
 
 def _known(evidence: TrainEvidence, lines: Sequence[Line]) -> frozenset[str]:
@@ -88,7 +116,13 @@ def _moves(lines: Sequence[Line], seen: Seen) -> bool:
     return any(name in line.targets and line.mends(name, seen.symptoms) for line in lines)
 
 
-def locate_harm(evidence: TrainEvidence, base: Sequence[Line], pool: Sequence[Line], name: str) -> Course[Line | None]:
+def locate_harm(
+    evidence: TrainEvidence,
+    base: Sequence[Line],
+    pool: Sequence[Line],
+    name: str,
+    good: Callable[[Seen], bool] = lambda seen: not seen.symptoms,
+) -> Course[Line | None]:
     """Find one line beside which a task fails, by bisection: it takes log2 of the lines in rollouts.
 
     Args:
@@ -96,13 +130,14 @@ def locate_harm(evidence: TrainEvidence, base: Sequence[Line], pool: Sequence[Li
         base: The lines of the text under which the task fails.
         pool: Those of them that may be in the way; None is found where the task fails without all of them.
         name: The task.
+        good: Whether a run of it is as it should be.
     """
     passing, failing = 0, len(pool)
 
     def passes_with(count: int) -> Course[bool]:
         out = pool[count:]
         ran = yield from evidence.run(evidence.draft.build([line for line in base if line not in out]), [name])
-        return name in ran and not ran[name].symptoms
+        return name in ran and good(ran[name])
 
     if not pool or not (yield from passes_with(0)) or (yield from passes_with(failing)):
         return None

@@ -17,7 +17,7 @@ from skillopt.loop.draft import clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
-from skillopt.loop.patch_test import run_patch_test, try_apart
+from skillopt.loop.patch_test import moves_little, run_patch_test, take_apart, try_apart
 from skillopt.loop.proposing import make_lines
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
@@ -181,7 +181,8 @@ class _Trial:
         passed = sorted(name for name, seen in test.after.items() if not seen.symptoms)
         tried = tuple(line.edit for line in lines)
         yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), tuple(passed))
-        yield from try_apart(evidence, [], test)
+        if moves_little(evidence, test) and (found := (yield from try_apart(evidence, [], test))):
+            take_apart(evidence, test, found)
         helped = test.helped(evidence)
         for line in lines:
             if line not in helped:

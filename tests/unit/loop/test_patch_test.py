@@ -61,13 +61,13 @@ def test_new_lines_are_tried_on_top_of_what_the_reflection_saw() -> None:
     assert words_of(place.requests[-1].skill) == {"keep", "alpha", "beta"}
 
 
-def test_one_harmful_line_does_not_hide_good_ones_which_are_tried_apart() -> None:
+def test_one_harmful_line_is_found_where_good_ones_do_alone_what_they_do_not_beside_it() -> None:
     evidence = world(harmful=frozenset({"poison"})).evidence()
     lines = [right("alpha"), right("beta"), wrong("poison", 2, 6)]
     found = try_patch(evidence, *lines)
     assert not found.moved
     drive(evidence, patch_test.try_apart(evidence, [], found))
-    assert found.helped(evidence) == lines[:2]
+    assert found.harmful is lines[2]
 
 
 def test_the_line_beside_which_a_task_fails_is_found_by_halves() -> None:
