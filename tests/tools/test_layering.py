@@ -33,7 +33,6 @@ BROKEN = [
     ("skillopt.storage.ledger", "concurrent.futures", "threads"),
     ("skillopt.verifiers.exact", "skillopt.verifiers.numeric", "drivers"),
     ("skillopt.targets.chat", "skillopt.targets.openai", "drivers"),
-    ("skillopt.reports.markdown", "skillopt.reports.html", "drivers"),
     ("skillopt.targets.codex.stream", "skillopt.targets.claude_code.stream", "agents"),
     ("skillopt.commands.status", "skillopt_mcp.pages", "server"),
     ("skillopt_mcp.pages", "skillopt_mcp.tools", "server-layers"),

@@ -32,7 +32,7 @@ def test_a_change_of_texts_reaches_each_of_them() -> None:
 
 def test_a_call_of_unknown_price_leaves_what_a_sum_is_at_least() -> None:
     total = Usage.total([Usage(1, usd=3.0), Usage(1, usd=None), Usage(1, usd=0.41), Usage(1, usd=None)])
-    assert (total.usd, total.price) == (None, "at least $3.4100")
+    assert (total.usd, total.price) == (None, "at least $3.41")
     assert Usage(1, usd=None).price == "price unknown"
 
 

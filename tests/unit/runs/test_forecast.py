@@ -54,7 +54,7 @@ def test_cost_and_time_are_those_of_the_calls_and_workers_share_rollouts() -> No
 @pytest.mark.parametrize("count", [2, 3, 8, 30])
 def test_a_cap_that_is_too_low_is_refused_with_the_cap_that_estimate_names(count: int) -> None:
     named = cap_to_set(alike(count), Settings())
-    refused = what_it_can_show(alike(count), Settings(max_rollouts=4))
+    refused = what_it_can_show(alike(count), Settings(max_rollouts=2))
     assert not refused.can_show
     assert f"raise it to {named}" in refused.words
     assert what_it_can_show(alike(count), Settings(max_rollouts=named)).can_show
