@@ -123,8 +123,8 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
     judged, partial, proven, here = _power(settled, settings)
     proven = None if settled.folds else proven
     if proven is None and here is None:
-        words = f"{left_out}max_rollouts {settings.max_rollouts} is enough for a draft and the probability that it is better"
-        return Prospect(can_show=True, words=f"{words}, and too few to show a gain")
+        cap = f"max_rollouts {settings.max_rollouts} is enough for a draft and the probability that it is better"
+        return Prospect(can_show=True, words=f"{left_out}{cap}, and too few to show a gain")
     share = f"{judged}{'' if val == judged else f' of {val}'}"
     judges = f"{share} tasks, which teach as well" if settled.folds else f"{share} val tasks"
     unit = " points of score" if partial else " points"
