@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.llm.houses import HOUSES, House
 from benchmarks.llm.server import serve
@@ -98,16 +98,18 @@ class Measuring:
         result = self._train(start, model, seed)
         minutes = round((time.monotonic() - began) / 60, 1)
         trained, grade = handed_over(result)
-        spent = {"rollouts": result.rollouts, "calls": result.calls, "minutes": minutes, "grade": grade}
-        yield self._row("one shot", _taken_as_it_is(start, model.replies[0]), seed, rollouts=_TRAIN, calls=1)
-        yield self._row("trained", trained, seed, **spent)
+        once = self._row("one shot", _taken_as_it_is(start, model.replies[0]), seed)
+        yield replace(once, rollouts=_TRAIN, calls=1)
+        ours = self._row("trained", trained, seed)
+        yield replace(ours, rollouts=result.rollouts, calls=result.calls, minutes=minutes, grade=grade)
 
-    def _row(self, contestant: str, skill: Skill | None, seed: int, **spent: Any) -> Row:
+    def _row(self, contestant: str, skill: Skill | None, seed: int) -> Row:
         settings = Settings.model_validate(self._settings)
         suite = self._house.suite()
         found = evaluate(skill, suite, split=Split.TEST, settings=settings, store=self._store)
-        row = Row(self._model, self._house.name, seed, contestant, found.passed, found.measured, by=self._by)
-        return replace(row, **spent)
+        return Row(
+            self._model, self._house.name, seed, contestant, passed=found.passed, tasks=found.measured, by=self._by
+        )
 
     def _train(self, start: Skill, model: Model, seed: int) -> OptimizeResult:
         """Train on the tasks that are not held out; the optimizer model is asked in files."""
@@ -129,9 +131,20 @@ def _show(event: Event) -> None:
 
 
 def write_table(rows: Sequence[Row]) -> str:
-    """Write the recorded rows as a Markdown table, one line a contestant, with 90% intervals."""
-    head = "| model | suite | seed | text | held-out passed | 90% interval | rollouts | optimizer calls | minutes | grade |"
-    lines = [head, "|" + "---|" * 10]
+    """Write the recorded rows as a Markdown table, one line a contestant, with 95% intervals."""
+    names = (
+        "model",
+        "suite",
+        "seed",
+        "text",
+        "held-out passed",
+        "95% interval",
+        "rollouts",
+        "calls",
+        "minutes",
+        "grade",
+    )
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in rows:
         low, high = share_interval(row.passed / row.tasks, row.tasks)
         about = (row.model, row.house, str(row.seed), row.contestant, f"{row.passed} of {row.tasks}")
