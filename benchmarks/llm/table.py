@@ -25,9 +25,10 @@ from skillopt import Settings, Skill, SkilloptError, evaluate, optimize
 from skillopt.errors import AnswersPendingError
 from skillopt.execution.results import OptimizeResult
 from skillopt.gate.judge_noise import share_interval
-from skillopt.loop.events import Event, event_line
+from skillopt.loop.events import Event
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.protocols import Model
+from skillopt.reports.lines import event_line
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.edits import apply_edits
 from skillopt.targets.handoff import HandoffModel
