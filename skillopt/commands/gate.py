@@ -20,7 +20,7 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
-from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
+from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
 from skillopt.reports.markdown import cited
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
@@ -125,7 +125,6 @@ def gate(
         Path | None,
         typer.Option("--install", metavar="PATH", help="Read a skill of somebody else instead, before it is used."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     summary: SummaryOption = None,
     pages: Annotated[
         Path | None,
@@ -156,17 +155,15 @@ def gate(
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = _gate(base, head, asked, observer) if install is None else _install(install, asked)
     show(report, render_gate_text, as_json=as_json)
-    _write(report, junit, summary, github)
+    _write(report, summary, github)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
 
-def _write(report: GateReport, junit: Path | None, summary: Path | None, github: Path | None) -> None:
+def _write(report: GateReport, summary: Path | None, github: Path | None) -> None:
     """Write what was asked for beside the result."""
     if github is not None:
         write_report(github, render_annotations(report), "--github")
-    if junit is not None:
-        write_report(junit, render_gate_junit(report), "--junit")
     if summary is not None:
         append_report(summary, render_gate_summary(report), "--summary")
 

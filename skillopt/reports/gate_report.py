@@ -1,9 +1,8 @@
-"""The result of `skillopt gate`: one text for summary and terminal, annotations and JUnit XML beside it."""
+"""The result of `skillopt gate`: one text for summary and terminal, annotations beside it."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
-from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
 from skillopt.figures import headline_of_verdict
 from skillopt.reports.markdown import (
@@ -27,7 +26,7 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import escape_hidden, escape_log_line, escape_terminal, truncate
+from skillopt.safety.escaping import escape_log_line, escape_terminal, truncate
 
 MOST_BYTES: Final = 64_000
 """Most bytes of a summary: a comment on GitHub holds 65,536, with the mark by which it is found again."""
@@ -199,54 +198,3 @@ def _command(finding: ChangeFinding, *, strict: bool) -> str:
     path, said = (truncate(escape_terminal(text), 1000) for text in (finding.path, finding.message))
     place = f"file={path.translate(_PROPERTY)},line={finding.line},title={escape_terminal(title).translate(_PROPERTY)}"
     return f"::{name} {place}::{said.translate(_DATA)}"
-
-
-_LONGEST_XML = 2000
-_AT = "1970-01-01T00:00:00"
-
-
-def render_gate_junit(report: GateReport) -> str:
-    """Render a report as JUnit XML: of each skill what was read in it, and what was measured."""
-    root = ET.Element("testsuites")
-    root.extend(_xml_suite(change, number, strict=report.strict) for number, change in enumerate(report.changes))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _xml_suite(change: GatedChange, number: int, *, strict: bool) -> ET.Element:
-    cases = list(_xml_cases(change, strict=strict))
-    found = ET.Element("testsuite", name=_xml_text(change.skill), package="skillopt", id=str(number), timestamp=_AT)
-    found.set("hostname", "localhost")
-    found.set("tests", str(len(cases)))
-    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        found.set(attribute, str(sum(case[1] == kind for case in cases)))
-    found.set("time", "0")
-    ET.SubElement(ET.SubElement(found, "properties"), "property", name="path", value=_xml_text(change.path))
-    for name, kind, message, text in cases:
-        written = ET.SubElement(found, "testcase", name=name, classname=_xml_text(f"skillopt.{change.skill}"), time="0")
-        if kind:
-            ET.SubElement(written, kind, type=kind, message=_xml_text(message)).text = _xml_text(text) or None
-    ET.SubElement(found, "system-out").text = _xml_text(change.reason)
-    ET.SubElement(found, "system-err")
-    return found
-
-
-def _xml_cases(change: GatedChange, *, strict: bool) -> Iterator[tuple[str, str, str, str]]:
-    """List name, kind (`failure`, `error`, `skipped`, or empty for what passed), message and text of each case."""
-    found = [finding for finding in change.findings if finding.refuses(strict=strict)]
-    listed = "\n".join(f"{one.path}:{one.line}: {one.rule}: {one.message}" for one in found)
-    yield "text", "failure" if found else "", f"{len(found)} findings", listed
-    judged, kind, text = change.judged, "", ""
-    if change.standing is Standing.INVALID:
-        kind = "error"
-    elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
-        kind = "skipped"
-    elif judged.answer is ReviewAnswer.REFUSED:
-        broken = dict.fromkeys((*judged.broken, *judged.worse))
-        kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
-    yield "measurement", kind, change.reason, text
-
-
-def _xml_text(text: str) -> str:
-    """Make a text fit for XML, which knows no control characters."""
-    return truncate("\n".join(map(escape_hidden, text.splitlines())), _LONGEST_XML)

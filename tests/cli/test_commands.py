@@ -54,7 +54,7 @@ MORE = (
     *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
     *("nightly offer nowhere", "nightly train --state nowhere.json --output out"),
     *("evaluate rows --of main --of skillopt/rows -v", "evaluate rows --of none --harness demo --harness demo/hasty"),
-    *("gate HEAD~1 --summary a.md --junit a.xml --github a.txt", "gate HEAD~1 --junit no/a.xml"),
+    *("gate HEAD~1 --summary a.md --github a.txt", "gate HEAD~1 --summary no/a.md"),
     *("decline rows 1 --reason no", "decline --undo rows", "take rows", "show draft rows", "suite check rows --json"),
     *("clean --runs --yes", "clean --branches --yes", "clean --records --days 0 --yes", "shrink rows --dry-run"),
     *("import suites/rows.jsonl --to copy", "init --harness opencode", "update rows --onto skills/rows --json"),

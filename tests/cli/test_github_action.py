@@ -73,7 +73,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
     assert done.log.count("title=skillopt%3A verdict") == 1
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
-    assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
+    assert kept == {"before-after", "gate.json", "gate.md"}
     (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
     assert ("## Skill gate: 1" in done.summary, page.name in done.summary) == (True, True)
     assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]

@@ -23,7 +23,7 @@ not_run() { # REASON CODE
 }
 
 case "$INPUT_COMMAND" in
-  gate) arguments=(gate "--github=$annotations" "--junit=$reports/junit.xml" "--pages=$reports/before-after") ;;
+  gate) arguments=(gate "--github=$annotations" "--pages=$reports/before-after") ;;
   nightly-check) arguments=(nightly check "--output=$night/state.json" ${INPUT_PULL_REQUEST:+"--pull-request=$INPUT_PULL_REQUEST"}) ;;
   nightly-train) arguments=(nightly train "--state=$night/state.json" "--output=$night/offers") ;;
   nightly-offer) arguments=(nightly offer "$night/offers") ;;
