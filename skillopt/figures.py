@@ -171,7 +171,7 @@ def read_gain(text: str) -> tuple[float, float, float] | None:
 def name_grade(grading: Grading | None) -> str:
     """Return a grade in words; None is the draft of a run that ended before it was graded.
 
-    >>> name_grade(Grading(Grade.LIKELY, 0.93, 0.1, 0.0, 0.2, 12, 3, ""))
+    >>> name_grade(Grading(Grade.LIKELY, 0.93, 0.1, 0.0, 0.2, 12, 3))
     'likely better (93%)'
     """
     if grading is None:

@@ -143,7 +143,7 @@ def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> 
     likely = given.probability if given.probability is not None else nan
     figures = likely, given.gain, given.low, given.high
     ran = len(watch.runner.tasks_run(after).intersection(gate))
-    percent = "%" in given.reason
+    percent = given.grade is Grade.LIKELY
     return Claim(kind, given.grade.value, *figures, then - there, now - was, given.tasks, ran, percent)
 
 

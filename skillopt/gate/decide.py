@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final, assert_never
 
 from skillopt.gate.comparison import Comparison, Figures
-from skillopt.gate.grades import Against, Grade, Grading, grade_unproven, grade_words
+from skillopt.gate.grades import Against, Grade, Grading, grade_unproven
 from skillopt.gate.judge_noise import EXPLAINED
 from skillopt.gate.mean_bet import bet_on_mean, bet_on_repeats
 from skillopt.gate.sign_flips import LookPlan, Tested, flip_signs
@@ -182,8 +182,7 @@ def _grade(comparison: Comparison, question: Question, terms: Terms, *, shown: b
         grade = Grade.WORSE if question is Question.WORSE else Grade.PROVEN_HERE
     changed = sum(abs(pair.passed_after - pair.passed_before) >= 0.5 for pair in comparison.pairs)  # noqa: PLR2004 - half of its runs
     figures = (comparison.gain, comparison.low, comparison.high, len(comparison.pairs), changed)
-    words = grade_words(Grading(grade, likely, *figures, reason="", against=terms.against))
-    return Grading(grade, likely, *figures, reason=words, against=terms.against)
+    return Grading(grade, likely, *figures, against=terms.against)
 
 
 def _verdict(comparison: Comparison, outcome: Outcome, reason: str, tested: Tested, grading: Grading) -> Verdict:

@@ -7,8 +7,6 @@ from enum import StrEnum
 from statistics import NormalDist, fmean
 from typing import Final
 
-from skillopt.safety.plurals import count_noun
-
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 
@@ -60,7 +58,6 @@ class Against(StrEnum):
     LONGER = "longer text"
 
 
-_UNGRADED: Final = "not graded: its run ended before"
 """Of a draft whose run was interrupted; the run that goes on grades it."""
 
 
@@ -78,7 +75,6 @@ class Grading:
     high: float
     tasks: int
     changed: int
-    reason: str
     against: Against = Against.BEFORE
 
     @property
@@ -115,33 +111,6 @@ def grade_unproven(gains: Collection[float], *, tossed: bool) -> tuple[Grade, fl
     if fmean(gains) < 0:
         return Grade.WORSE if likely < _WORSE_BELOW else Grade.CANNOT_TELL, likely
     return Grade.LIKELY if likely >= _OFFERED_FROM else Grade.CANNOT_TELL, likely
-
-
-def grade_name(grading: Grading) -> str:
-    """Return a grade without its figures, and of which comparison it is where that is not the last one."""
-    if grading.against is Against.LONGER:
-        return (
-            "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "shorter, not shown to lose nothing"
-        )
-    return f"{grading.grade}{f' than the {grading.against}' if grading.against else ''}".replace(
-        "proven than", "proven against"
-    )
-
-
-def grade_words(grading: Grading | None) -> str:
-    """Return a grade with its probability, gain, 90% interval and number of tasks; None is an ungraded draft.
-
-    >>> grade_words(Grading(Grade.LIKELY, 0.93, 0.25, 0.02, 0.48, 12, 5, ""))
-    'likely better (93%): +25 points (90%: +2 to +48) on 12 tasks'
-    """
-    if grading is None:
-        return _UNGRADED
-    tasks = count_noun(grading.tasks, "task")
-    if grading.probability is None and grading.grade is Grade.CANNOT_TELL:
-        judge = "the judge agrees with itself hardly more often than a coin"
-        return f"{grading.grade}: {f'{judge}, on {tasks}' if grading.tasks else 'no task that decides was run with it'}"
-    likely = f" ({grading.probability:.0%})" if grading.grade is Grade.LIKELY and not grading.against else ""
-    return f"{grade_name(grading)}{likely}: {gain_words(grading.gain, grading.low, grading.high)} on {tasks}"
 
 
 def gain_words(gain: float, low: float, high: float) -> str:

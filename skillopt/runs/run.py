@@ -440,7 +440,6 @@ def read_grading(trailers: _Trailers) -> Grading | None:
             high=gain[2],
             tasks=int(found["Tasks-Judged"]),
             changed=int(found["Tasks-Changed"]),
-            reason="",
             against=Against(found.get(_AGAINST, "")),
         )
     except (KeyError, ValueError):

@@ -27,7 +27,7 @@ def made_verdict(  # noqa: PLR0913 - a test names the few that matter to it
     rows = tuple(pairs or sorted(drawn, key=lambda pair: pair.task))
     gain = sum(pair.passed_after - pair.passed_before for pair in rows) / max(1, len(rows))
     grade = Grade.PROVEN if outcome is Outcome.ACCEPT else Grade.LIKELY
-    grading = Grading(grade, 0.9, gain, max(-1.0, gain - 0.2), min(1.0, gain + 0.2), len(rows), len(fixed), reason)
+    grading = Grading(grade, 0.9, gain, max(-1.0, gain - 0.2), min(1.0, gain + 0.2), len(rows), len(fixed))
     return Verdict(
         pairs=rows,
         low=grading.low,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skillopt.gate.comparison import Comparison, Pairs, compare
 from skillopt.gate.decide import ONE_LOOK, Outcome, Question, Terms, decide, least_margin, rule_out_loss
-from skillopt.gate.grades import Against, Grade, Grading, grade_words, likely_better
+from skillopt.gate.grades import Against, Grade, likely_better
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -131,21 +131,3 @@ def test_of_texts_that_change_nothing_few_are_called_likely_better() -> None:
         for _ in range(runs)
     )
     assert high <= 0.08 * runs
-
-
-@pytest.mark.parametrize(
-    ("grading", "words"),
-    [
-        (Grading(Grade.PROVEN, 0.99, 0.5, 0.25, 0.75, 12, 6, ""), "proven: +50 points (90%: +25 to +75) on 12 tasks"),
-        (
-            Grading(Grade.LIKELY, 0.93, 0.25, 0.0, 0.5, 1, 1, ""),
-            "likely better (93%): +25 points (90%: +0 to +50) on 1 task",
-        ),
-        (
-            Grading(Grade.CANNOT_TELL, None, 0.0, -1.0, 1.0, 0, 0, ""),
-            "cannot tell: no task that decides was run with it",
-        ),
-    ],
-)
-def test_a_grade_is_told_with_its_figures(grading: Grading, words: str) -> None:
-    assert grade_words(grading) == words

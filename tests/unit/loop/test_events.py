@@ -42,7 +42,7 @@ EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tas
 CHANGES = (Change(EDIT, 4, "--- a\n+++ b"),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = made_verdict(fixed=("a",), failing=("b", "c"), missing=1)
-GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
+GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5)
 EVENTS: list[Event] = [
     RunStarted("rows", "d1", "suite", "d2", 8),
     BaselineMeasured(TALLY, None, 0.08),

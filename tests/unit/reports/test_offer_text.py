@@ -95,7 +95,7 @@ def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
 
 
 def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_that_it_is_not_shown() -> None:
-    grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
+    grading = Grading(Grade.LIKELY, 0.91, 0.18, -0.06, 0.36, 12, 4)
     view = replace(offer(*TEXTS), grade=Grade.LIKELY, grading=grading)
     assert "2 → 7 of 8" in offer_title(view)
     assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith(", proven here")
