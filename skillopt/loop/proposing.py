@@ -214,10 +214,11 @@ def propose_lines(
 
 def _how_asked(settings: Settings) -> str:
     """Say how the target is asked, so that a proposer can judge what wording it can follow."""
-    if settings.harness.startswith("chat/"):
-        return f"{settings.harness}: one call of a model without tools; the skill stands in its system prompt"
+    name = next(iter(settings.targets), "")  # of several, the one that is trained on
+    if name.startswith("chat/"):
+        return f"{name}: one call of a model without tools; the skill stands in its system prompt"
     way = "stands in its first request" if settings.skill_mode is SkillMode.FORCED else "is loaded when it chooses to"
-    return f"{settings.harness}: an agent with tools in a workspace; the skill {way}" if settings.harness else ""
+    return f"{name}: an agent with tools in a workspace; the skill {way}" if name else ""
 
 
 def make_lines(

@@ -11,7 +11,7 @@ from skillopt.errors import RemoteError, SkilloptError, UsageError
 from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import name_grade, read_headline
-from skillopt.gate.grades import Grading
+from skillopt.gate.grades import GRADE, Grading
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
@@ -51,7 +51,8 @@ class ListedDraft:
         if self.version.trailer(DROPPED_BY):
             return "not graded: edits were dropped since"
         headline = read_headline(dict(self.version.trailers))
-        return "; ".join(filter(None, (headline, name_grade(self.grading))))
+        grade = name_grade(self.grading) if self.grading else self.version.trailer(GRADE) or name_grade(None)
+        return "; ".join(filter(None, (headline, grade)))
 
     @property
     def offered(self) -> bool:

@@ -48,7 +48,7 @@ def test_a_text_that_is_worse_with_a_further_harness_stays_a_draft_that_needs_a_
     assert (ended["versions"], ended["draft"]["commit"] != "") == ([], True)
     assert ended["draft"]["marks"][0].startswith("with demo/hasty: shown")
     assert ended["why_nothing"] == ended["draft"]["marks"][0]
-    assert (ended["draft"]["grading"]["grade"], ended["draft_headline"]["passed_after"]) == ("proven here", 8)
+    assert (ended["draft"]["grading"]["grade"], ended["draft_headline"]["passed_after"]) == ("proven here", 7.75)
     found = as_json(folder, "evaluate", "rows", "--of", "worktree", "--of", "draft", *BOTH)["targets"]
     gains = [one["subjects"][1]["against_first"] for one in found]
     assert [(len(one["fixed"]), len(one["broken"])) for one in gains] == [(4, 0), (0, 4)]

@@ -51,10 +51,12 @@ class TestPeople:
         after.person(one_more_task)
         row = after.night()["rows"]
         assert (row["versions"], row["offer"]["action"], after.text("main"), list(forge.pulls)) == (0, "", text, [1])
-        removed = after.person(lambda folder: _replace(folder, "- Lower-case every email address.\n", ""))[:10]
+        again = "- Write e-mail addresses in lower case.\n"  # as the optimizer model will say it
+        after.person(lambda folder: _replace(folder, "- Lower-case every email address.\n", again))
+        removed = after.person(lambda folder: _replace(folder, again, ""))[:10]
         row = after.night()["rows"]
         assert (row["versions"], row["offer"]["action"]) == (1, "opened")
-        assert "email" not in after.text("main")
+        assert again not in after.text("main")
         assert f"brings back what {removed}" in forge.pulls[2]["body"]
         after.check_claims(2)
 
@@ -290,7 +292,7 @@ class TestDrafts:
 
 
 def test_a_night_that_shrinks_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
-    rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(9))]
+    rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(6))]
     nights.person(append(SKILL_FILE, "".join(f"- {rule}\n" for rule in rules)))
     nights.person(append("skillopt.toml", "\n[nightly]\nshrink = true\n"))
     row = nights.night()["rows"]

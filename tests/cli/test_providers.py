@@ -151,7 +151,7 @@ def test_a_skill_with_evals_is_trained_by_a_judge_of_its_own(project: Path, monk
         asked = [request.body for request in server.requests]
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
-    assert result["versions"]
+    assert result["draft"]["grading"]["grade"] == "proven here"
     assert result["spent"]["judge"]["usd"] is None, "nobody knows the price of judge-model"
     assert result["spent"]["judge"]["calls"] >= 2 * result["paid_rollouts"]
     optimizing = [json.dumps(body) for body in asked if "Task: reflect" in json.dumps(body)]

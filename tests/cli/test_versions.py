@@ -90,11 +90,11 @@ def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_
     run_events(folder, graded(EMAIL))
     ended = skillopt(folder, "take", "rows")
     assert ended.returncode == 0, ended.stderr
-    assert "grade: likely better (91%): +18 points (-6 to +36)" in ended.stdout
+    assert "grade: likely better (91%)" in ended.stdout
     (version,) = Repository.find(folder).versions("rows")
     assert "rows: take the draft" in version.subject
     assert version.trailer("Taken-By") == Repository.find(folder).identity
-    assert (version.trailer("Grade"), version.trailer("Probability")) == ("unproven", "0.910")
+    assert (version.trailer("Grade"), version.trailer("Probability")) == ("likely better", "0.910")
     assert version.trailer("Files-Digest") == ""
     assert git(folder, "show", "skillopt/rows:skills/rows/SKILL.md").endswith(f"- {EMAIL}")
     assert git(folder, "branch", "--list", "skillopt-draft/*") == ""
@@ -165,7 +165,7 @@ class TestDecline:
         ended = skillopt(project, "decline", "rows", "--reason", "too long\nfor @us")
         assert (ended.returncode, text(project, "skillopt/rows")) == (0, text(project, "main")), ended.stderr
         listed = skillopt(project, "log", "rows").stdout
-        (row,) = (line for line in listed.splitlines() if line.startswith(versions[0]["sha"][:10]))
+        row = " ".join(listed.partition(versions[0]["sha"][:10])[2].split())
         assert "declined by Tester: too" in row
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
 
