@@ -11,7 +11,7 @@ from typing import Final
 
 from skillopt.gate.comparison import PairedTask, Tally, gain_interval
 from skillopt.gate.decide import Verdict
-from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, gain_words
+from skillopt.gate.grades import Against, Grade, Grading, gain_words
 
 HELD_OUT: Final = "held-out"
 VAL: Final = "val"
@@ -185,8 +185,3 @@ def name_grade(grading: Grading | None) -> str:
         judge = "the judge agrees with itself hardly more often than a coin"
         return f"{grading.grade}: {judge if grading.tasks else 'no task that decides was run with it'}"
     return f"{grading.grade}{' against the first version' if grading.against else ''}"
-
-
-def explain_grade(grade: Grade) -> str:
-    """Say what a grade means."""
-    return GRADE_MEANINGS[grade]

@@ -20,7 +20,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import JUDGED_KINDS, Task
 
 _MOST_REPEATS = 5
-_MANY_REPEATS = 3
 _NOISY = 0.32
 """Sum of both kinds of error above which a run of the reference beside another one tells nothing."""
 
@@ -65,11 +64,6 @@ class PassRates:
         """The runs that a decision about one line takes, from 1 to 5."""
         rate = self.answering
         return max(1, min(_MOST_REPEATS, round(2 / (rate * self.for_it - (1 - rate) * self.against))))
-
-    @property
-    def uninformative(self) -> bool:
-        """Whether one run tells so little that a decision about one line takes three or more."""
-        return self.repeats >= _MANY_REPEATS
 
     def rerun(self, *, gone: bool) -> None:
         """Note that a failing task was run again, under the same text, that answers nothing of it."""
@@ -225,18 +219,6 @@ class TrainEvidence:
         return frozenset(
             name for name in tries if self._missing[digest, name] > 1 or (tries[name] > 1 and name not in self.seen)
         )
-
-    @property
-    def mended(self) -> float:
-        """The share of tasks that failed under the incumbent and whose failures waiting lines answer."""
-        before = _symptoms_of(self.draft.accepted)
-        after = before | _symptoms_of(self.draft.lines)
-        digest, good = self.draft.skill.digest, 0
-        for name, symptoms in self.start.items():
-            now = self.seen.get(name)
-            if symptoms and not symptoms <= before:
-                good += not now.symptoms if now is not None and now.text == digest else symptoms <= after
-        return good / max(1, len(self.start))
 
     def cover(self, lines: Sequence[Line], names: Sequence[str], times: int) -> list[str]:
         """Choose few tasks such that each line is seen on some of those that it cites."""

@@ -7,9 +7,9 @@ from difflib import unified_diff
 from shlex import quote
 from typing import Final
 
-from skillopt.figures import Headline, explain_grade, name_grade, read_headline
+from skillopt.figures import Headline, name_grade, read_headline
 from skillopt.gate.decide import Verdict
-from skillopt.gate.grades import GRADE, Against, Grade, Grading
+from skillopt.gate.grades import GRADE, GRADE_MEANINGS, Against, Grade, Grading
 from skillopt.loop.events import EditScreened
 from skillopt.reports.markdown import (
     box,
@@ -253,7 +253,7 @@ def _what_would_prove(view: OfferView) -> str:
             "decides. Merging takes the shorter text, closing says no.",
         )
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft"
-    meaning = explain_grade(view.grade or Grade.LIKELY)
+    meaning = GRADE_MEANINGS[view.grade or Grade.LIKELY]
     return box(
         "note",
         f"It is {meaning}. So this is {what}. A later night that proves it marks it as ready. Close it to say no.",

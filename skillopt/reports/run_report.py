@@ -11,12 +11,12 @@ from skillopt.figures import (
     HELD_OUT,
     VAL,
     comparison_words,
-    explain_grade,
     headline_of_verdict,
     name_grade,
     tally_passed,
 )
 from skillopt.gate.decide import Outcome
+from skillopt.gate.grades import GRADE_MEANINGS
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import (
@@ -261,7 +261,7 @@ def _draft(view: RunView, limits: ReportLimits) -> str:
         return ""
     grading, skill = found.grading, quote(view.skill)
     edits = [edit for edit in view.edits if edit.edit.id in found.edits]
-    meaning = f", that is {explain_grade(grading.grade)}" if grading else ""
+    meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
     told = [f"**{name_grade(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."]
     told += [f"A person must look at it first: {cited(mark)}." for mark in found.marks]
     if found.taken:
