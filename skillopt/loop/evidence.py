@@ -20,8 +20,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import JUDGED_KINDS, Task
 
 _MOST_REPEATS = 5
-_NOISY = 0.32
-"""Sum of both kinds of error above which a run of the reference beside another one tells nothing."""
 
 
 @dataclass(slots=True)
@@ -53,11 +51,6 @@ class PassRates:
     def against(self) -> float:
         """The evidence that one run with the symptom there is against a line, > 0."""
         return math.log((1 - self.without) / (1 - self.answering))
-
-    @property
-    def noisy(self) -> bool:
-        """Whether one run tells little."""
-        return self.without + 1 - self.answering > _NOISY
 
     @property
     def repeats(self) -> int:

@@ -193,7 +193,7 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
 
 @pytest.mark.slow
 def test_in_a_year_of_nights_that_gain_nothing_fewer_skills_are_called_better_than_promised() -> None:
-    skills, false = 200, 0
+    skills, false = 60, 0
     for number in range(skills):
         draw, spent = Random(number), 0.0
 
