@@ -60,10 +60,10 @@ class Range:
 
 _RUNS: Final = {
     Preset.DEFAULT: {
-        6: (Range(5.6, 10.7, 15.8), Range(2, 4, 7)),
-        12: (Range(5.9, 10.9, 15.8), Range(4, 6, 9)),
-        24: (Range(5.7, 10.2, 13.9), Range(6, 7, 13)),
-        48: (Range(2.7, 5.6, 10.5), Range(4, 9, 14)),
+        6: (Range(3.7, 9.7, 16.7), Range(1, 4, 6)),
+        12: (Range(4.0, 8.3, 12.9), Range(2, 4, 7)),
+        24: (Range(4.7, 6.9, 13.6), Range(3, 6, 13)),
+        48: (Range(2.6, 4.9, 8.7), Range(3, 5, 13)),
     },
     Preset.PAPER: {
         6: (Range(4.5, 7.0, 8.0), Range(10, 12, 14)),
