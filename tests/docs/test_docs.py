@@ -251,7 +251,7 @@ def test_the_demo_ends_as_its_picture_shows_with_a_better_skill_and_commands_tha
     assert len(lines) <= 84, "rows, over which long lines are wrapped"
     assert any("simulated" in line for line in lines[:3])
     (gained,) = [line for line in lines if line.startswith("gained: ")]
-    before, after, of = (int(number) for number in re.findall(r"(\d+) of \d+ → (\d+) of (\d+)", gained)[0])
+    before, after, of = (int(number) for number in re.findall(r"(\d+) → (\d+) of (\d+)", gained)[0])
     assert after > before
     assert f"from {before} to {after} of {of} held-out tasks" in (CHECKOUT / "README.md").read_text(encoding="utf-8")
     log, *look_further = lines[lines.index("Look further:") + 1 :]
