@@ -175,7 +175,7 @@ def family_rate(tasks: int, runs: range) -> float:
 
 
 def partial_rate(gain: float, tasks: int, runs: range) -> float:
-    """Return the share of first gates that accept a gain in each of five criteria, of which half are met before."""
+    """Return the share of first gates that accept where each of five criteria, met in half of all runs, gains."""
     accepted = 0
     for run in runs:
         random = Random(f"{run}/{tasks}/partial")

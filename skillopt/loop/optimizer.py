@@ -1,4 +1,4 @@
-"""The training loop: learn from every task, check, leave out what nothing needs, prove, release check.
+"""The training loop: learn, check, explain by ablation, prove; then the release check.
 
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
@@ -82,6 +82,6 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
 
 
 def _learn(run: TrainingRun, learner: Learner) -> Generator[Event, None, str]:
-    """Learn and check, then leave out what nothing needs."""
+    """Learn, check and explain."""
     yield from go([learner.learn()], run.answers)
     return ""

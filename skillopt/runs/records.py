@@ -23,7 +23,8 @@ from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 
 RECORD_RUNS: Final = 2
-"""Runs of a task that passes: 36 rollouts for 24 tasks of which half pass. Eight take 144, and save 6 a gate."""
+"""Runs of a task that passes. A record of 24 tasks of which half pass takes 36 rollouts. With eight runs a task it
+would take 144 and save 6 rollouts in each gate."""
 
 RECORD_DAYS: Final = 30
 """Days after which a record is made anew, as a target may change under its name."""
