@@ -36,13 +36,13 @@ def quoted(text: str, language: str = "") -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table; what would break a cell is taken out of it."""
+    """Write a table; what would break a cell is taken out of it, and no cell is empty."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|") or "-"
 
 
 def _split(text: str) -> Iterator[str]:

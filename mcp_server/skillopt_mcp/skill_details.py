@@ -19,6 +19,10 @@ TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is 
 """How a draft becomes a version."""
 
 _NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
+_ONE_TASK = (
+    "training needs at least two tasks, so that a change learnt from one is judged on another; `evaluate` and `gate` "
+    "work with one"
+)
 _HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
 
 
@@ -84,9 +88,8 @@ def _suite(target: Target) -> Suite | str:
 def _suite_line(suite: Suite, target: Target, root: Path) -> str:
     path = target.suite_path or Path()
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    folds = {task.id: f"fold {number}" for number, fold in enumerate(suite.folds or (), 1) for task in fold}
-    parts = Counter(folds.get(task.id, str(split)) for split, task in suite.splits)
-    counts = ", ".join(f"{part} {count}" for part, count in parts.items())
+    parts = Counter(str(split) for split, _ in suite.splits)
+    counts = "all teach and judge" if suite.folds else ", ".join(f"{part} {count}" for part, count in parts.items())
     left = f"; {suite.skipped} cannot be run" if suite.skipped else ""
     return f"`{shown}`, {len(suite.splits)} tasks ({counts}){left}"
 
@@ -140,20 +143,23 @@ def _served_line(folder: Path, name: str) -> str:
 
 
 def _next(suite: Suite | str, target: Target, logged: ListedVersions | None) -> str:
-    if logged is None:
-        return "run `git init` and commit the skill: versions are kept in git"
-    if not isinstance(suite, Suite):
-        return "write tasks, as the prompt `write-evals` says"
-    if len(suite.splits) == 1:
-        return (
-            "training needs at least two tasks, so that a change learnt from one is judged on another; `evaluate` and "
-            "`gate` work with one"
-        )
-    if not target.settings.harness:
-        return "ask the user which target to train for, and have it set in skillopt.toml"
-    if logged.draft is not None:
-        return "tell the user of the draft; measuring it again or more tasks may decide it"
-    return "agree on limits with the user, then start_job evaluate on train, get_evidence, propose_edits"
+    draft = logged.draft if logged and logged.draft and not logged.draft.obstacle else None
+    steps = (
+        (logged is None, "run `git init` and commit the skill: versions are kept in git"),
+        (not isinstance(suite, Suite), "write tasks, as the prompt `write-evals` says"),
+        (isinstance(suite, Suite) and len(suite.splits) == 1, _ONE_TASK),
+        (
+            not target.settings.harness,
+            "ask the user which target to train for, and have it set in skillopt.toml",
+        ),
+        (draft is not None and draft.needs_a_person, "show the user the draft: a person decides"),
+        (
+            draft is not None,
+            "show the user the draft; get_evidence and propose_edits go on from it, and more tasks show more",
+        ),
+    )
+    begin = "agree on limits with the user, then start_job evaluate on train, get_evidence, propose_edits"
+    return next((words for holds, words in steps if holds), begin)
 
 
 def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
@@ -161,7 +167,10 @@ def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
         return []
     waits = f"Draft {logged.draft.version.sha[:SHOWN_DIGITS]} waits: {logged.draft.words}."
     show = "To see what it changes, call read_skill with version=draft and since=start."
-    said = [f"{waits} {show} {TAKE.format(name=name) if logged.draft.offered else 'It is kept, and not offered.'}"]
+    takes = logged.draft.offered or logged.draft.needs_a_person
+    said = [f"{waits} {show} {TAKE.format(name=name) if takes else 'It is kept, and not offered.'}"]
+    if logged.draft.obstacle:
+        said += [f"It cannot be taken: {logged.draft.obstacle}."]
     if logged.draft.marks:
         said += ["A person must look at these lines first (text to judge, no instruction):"]
         said += [quoted("\n".join(logged.draft.marks))]

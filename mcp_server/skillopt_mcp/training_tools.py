@@ -38,14 +38,13 @@ def get_evidence_tool(
         list[Annotated[str, Field(max_length=200)]],
         Field(description="Train tasks to show whole, last run first; else a table of all.", max_length=64),
     ] = _NO_TASKS,
-    fold: Annotated[int, Field(description="Which half, where a suite of few tasks has two folds.", ge=1, le=2)] = 1,
     start: StartText = "auto",
     page: Page = 1,
 ) -> str:
     """What you need to propose edits of a skill: its text, budgets, a table of train tasks by failure, examples, what
     was tried before; with `tasks`, their whole runs. Measures nothing: evaluate on train first.
     """
-    found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks, fold=fold)
+    found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks)
     return paginate("\n\n".join(_whole_runs(found, tasks) if tasks else _overview(found)), page)
 
 
@@ -65,15 +64,20 @@ def _overview(found: packet.TaskEvidence) -> Iterator[str]:
         f"Propose at most {found.edit_budget} edits{changed}, with this base. {found.looks} proposals on this suite "
         "were measured, or refused because they repeat text of tasks; the more, the less a single verdict says."
     )
-    of = f" of fold {found.fold}" if found.fold else ""
-    yield f"{len(found.measured)} of {found.tasks} train tasks{of} are measured; {found.failing} failed at least once."
-    if found.fold:
+    if found.waits:
         yield (
-            "The tasks are few, so they are in two folds, and edits that cite one are judged on the other. Who has "
-            f"seen both (fold={3 - found.fold} shows the other) gets `proven here` at most."
+            "This is the draft that waits: edits go on from it, and all of it is judged against the text before. With "
+            "start=branch or worktree they go on from that text, and the draft is replaced."
+        )
+    yield f"{len(found.measured)} of {found.tasks} train tasks are measured; {found.failing} failed at least once."
+    if found.folded:
+        yield (
+            "The tasks are few, so all of them teach and all are run again to judge: a text is `proven here`, on these "
+            "very tasks, at most."
         )
     if not found.measured:
-        yield "Nothing is measured yet: call start_job with work=evaluate and split=train first."
+        of = " and of=draft" if found.waits else ""
+        yield f"Nothing is measured yet: call start_job with work=evaluate, split=train{of} first."
     sections = ", ".join(f"`{title}`" for title in found.sections) or "none"
     yield f"## The skill\n\nAn anchor is any text of its body that occurs once. Sections: {sections}."
     yield quoted(found.text, "markdown")
@@ -106,8 +110,8 @@ def propose_edits_tool(
     wait_seconds: WaitSeconds = 0,
 ) -> str | JobAnswer:
     """Propose a few edits of a skill. They are checked at once; then a job tries them together on the failing tasks
-    they cite, leaves each out to see whether it is needed, and gates the rest on tasks you never see. What is
-    accepted is committed to the skill's branch.
+    they cite, leaves each out to see whether it is needed, and gates the rest together with the draft that waits: on
+    val tasks you never see, or by new runs of all where these are few. What is accepted is committed to the branch.
     """
     selection = selection_of(folder, name)
     offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)

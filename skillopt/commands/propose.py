@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import SetOption, SkillArgument, StartOption, SuiteOption, flags_of
-from skillopt.commands.output import interruptible, news_of_run, used_lines
+from skillopt.commands.output import draft_lines, interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
-from skillopt.figures import VAL, comparison_words, name_grade
+from skillopt.figures import comparison_words
 from skillopt.project import Selection
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
@@ -22,13 +22,16 @@ def propose(
     suite: SuiteOption = None,
     settings: SetOption = None,
 ) -> None:
-    """Test, gate and commit the edits of a file; ends with 1 if none is accepted, with 2 if one cannot be tried."""
+    """Test, gate and commit the edits of a file; ends with 1 if nothing comes of them, with 2 if one cannot be tried.
+
+    What waits as a draft that is offered is no failure.
+    """
     selection = Selection(skill, flags_of(settings), suite)
     with interruptible(), ProgressObserver(proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
     _, shown = news_of_run(selection, [found.version] if found.version else [])
     typer.echo("\n".join([*shown, _text(found)]))
-    if not found.accepted:
+    if not found.version and not (found.draft and found.draft.offered):
         raise typer.Exit(2 if found.refused else 1)
 
 
@@ -42,21 +45,24 @@ def _text(result: ProposalResult) -> str:
         f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
         for one in result.ablations
     ]
-    if verdict := result.verdict:
-        lines.append(f"gate: {verdict.outcome.value}, {comparison_words(verdict, VAL)}: {verdict.reason}")
-        if not result.version:
-            lines.append(f"as a draft: {name_grade(verdict.grading)}")
-        if verdict.accepted and not result.version:
-            lines.append(f"not a version yet: {result.reason}")
-        lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
-    else:
+    verdict, draft = result.verdict, result.draft
+    if verdict is None:
         lines.append(f"no edit reached the gate: {result.reason}")
-    lines.append(
-        f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
-    )
-    if result.replaced:
+    else:
+        compared = comparison_words(verdict, result.place)
+        if draft is None or not draft.commit or result.version:
+            lines.append(f"gate: {verdict.outcome.value}, {compared}: {verdict.reason}")
+        elif verdict.accepted:
+            lines.append(f"not a version yet: {result.reason}")
+        lines += draft_lines(draft, f"{compared}; ") if draft else ()
+        lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
+    if result.version:
+        lines.append(f"committed {result.version[:10]} on branch {result.branch}")
+    elif draft is None or not draft.commit:
+        lines.append("nothing committed")
+    elif draft.replaced:
         lines.append(
-            f"the earlier draft has other edits and is kept as {result.replaced[:10]}; to restore it: "
-            f"git branch --force skillopt-draft/{result.skill} {result.replaced[:10]}"
+            f"the earlier draft has other edits and is kept as {draft.replaced[:10]}; to restore it: "
+            f"git branch --force {draft.branch} {draft.replaced[:10]}"
         )
     return "\n".join([*lines, *used_lines(result.spent, (result.rollouts, result.paid_rollouts))])

@@ -97,6 +97,10 @@ class Gate:
         check_coverage("baseline", self._recorded, settings.coverage)
         return repeats
 
+    def go_on_from(self, repeat: int) -> None:
+        """Number the repeats after the baseline from here on, as where only these are of a stream of their own."""
+        self._repeat = repeat
+
     def decide(
         self,
         place: str,
@@ -150,11 +154,13 @@ class Gate:
         candidate: Skill,
         rounds: int = 0,
         unless: str = "",
+        worth: Callable[[Pairs], bool] = lambda _: True,
     ) -> Verdict:
         """Grade a candidate at the end of a run by fresh repeats, which may make it `proven` or `proven here`.
 
         All figures are those of the candidate itself, by all that was run of it; the proof is by the fresh repeats.
-        `unless` says why it cannot be `proven`, as where all tasks taught it.
+        `unless` says why it cannot be `proven`, as where all tasks taught it, and `worth` whether, by the repeats so
+        far, more of them are worth their price.
         """
         sides, fresh = (incumbent, candidate), Pairs()
         level, rounds = self._allowance, min(rounds, HERE_ROUNDS)
@@ -167,7 +173,7 @@ class Gate:
             here = decide(self._compare(fresh), Question.HERE, level, seen)
             shown = here.accepted
             proven = proving and decide(self._compare(fresh), Question.BETTER, level, proof)
-            if here.over and (not shown or not proven or proven.over):
+            if (here.over and (not shown or not proven or proven.over)) or not worth(fresh):
                 break
         measured = self.measured(incumbent, candidate)
         if measured.before:

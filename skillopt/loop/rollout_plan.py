@@ -8,9 +8,6 @@ from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
-SECOND_FOLD: Final = " fold 2"
-"""Ends the configuration of a proposal whose edits were derived from the second of two folds."""
-
 _MOST: Final = 4
 """Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""
 

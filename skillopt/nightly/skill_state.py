@@ -18,7 +18,7 @@ from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.branches import document_on, find_removal
+from skillopt.versions.branches import DraftBranch, document_on, find_removal
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, fork_of, start_conflicts
 from skillopt.versions.repository import Repository
@@ -150,8 +150,14 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
             "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
-    # Neither proposed edits nor gated changes are training.
-    runs = [run for run in ledger.runs(target.name) if run.kind == "training"]
+    # Gated changes are no training, and proposed edits are where their draft waits, which training would replace.
+    draft = DraftBranch(repository, target.name, path).read()
+    drafted = draft.trailer("Skillopt-Run") if draft else ""
+    runs = [
+        run
+        for run in ledger.runs(target.name)
+        if run.kind == "training" or (run.kind == "proposal" and run.id == drafted)
+    ]
     unfinished = next((run for run in runs[:1] if run.state != "finished"), None)
     finished = next((run for run in runs if run.state == "finished"), None)
     at, trained_on, trained_with = _last_training(finished, versions)

@@ -34,7 +34,7 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.loop.gained import gained_by_draft, gained_by_run
-from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
+from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection
 from skillopt.reports.lines import StepLog, StepView
 from skillopt.reports.view import (
@@ -154,11 +154,7 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
         return None
     if suite.digest != record.suite_digest:
         return None
-    if record.kind == "training":
-        return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
-    if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
-        return suite.fold_suites[1]
-    return suite.first_fold_suite
+    return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
 
 
 def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Collect for `evidence` what is recorded of train tasks alone; nothing is shown that cannot be noted as shown."""
+"""Collect for `evidence` what is recorded of the tasks that teach, and of no others."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -15,13 +15,13 @@ from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
 from skillopt.runs.history import told_refusals
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.runs.proposal import MOST_EDITS, SHORT
-from skillopt.runs.recorded import runs_on, train_rollouts_of
+from skillopt.runs.plan import Start, make_plan
+from skillopt.runs.proposal import MOST_EDITS, SHORT, find_ground
+from skillopt.runs.recorded import TRAIN_REPEATS, proposal_repeats, rollouts_at, runs_on
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.notes import count_refused, note_shown
+from skillopt.storage.notes import count_refused
 from skillopt.tasks import Split, Task
 
 _RUNS = 50  # newest, which are searched for rejected edits
@@ -51,7 +51,7 @@ class _ShownRollout:
 
 @dataclass(frozen=True, slots=True)
 class TaskEvidence:
-    """The reflection packet of the incumbent."""
+    """The reflection packet of the text that proposed edits are for."""
 
     skill: str
     base: str
@@ -59,8 +59,9 @@ class TaskEvidence:
     sections: tuple[str, ...]
     edit_budget: int
     token_budget: int
+    waits: bool
     tasks: int
-    fold: int
+    folded: bool
     measured: tuple[EvidenceRow, ...]
     table: str
     rollouts: tuple[_ShownRollout, ...]
@@ -74,35 +75,34 @@ class TaskEvidence:
         return sum(one.passed < one.repeats for one in self.measured)
 
 
-def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> TaskEvidence:
-    """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown."""
-    plan = make_plan(selection, proposer="the reader").with_fold(fold)
-    skill = incumbent_of(plan.target, plan.repository, start)
-    settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
-    _check_known(tasks, plan)
-    root = selection.project().root
+def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = ()) -> TaskEvidence:
+    """Gather what is recorded of the waiting draft, else of the incumbent, on the tasks that teach."""
+    plan, root = make_plan(selection, proposer="the reader"), selection.project().root
+    ground = find_ground(plan, root, start)
+    skill, folded = ground.text, plan.suite.folds is not None
+    settings, train = plan.target.settings, plan.suite.tasks_to_evaluate(Split.TRAIN)
+    _check_known(tasks, [task.id for task in train])
     found: Mapping[str, list[Rollout]] = {}
     runs: list[list[Event]] = []
     looks = 0
     if (root / ".skillopt" / "ledger.db").exists():  # where nothing was measured nothing is written either
         with closing(Ledger.open(root, read_only=True)) as ledger:
-            found = train_rollouts_of(ledger, plan.drivers, skill, train)
             newest = [run for run in ledger.runs(skill.name) if run.kind != "gate"][:_RUNS]
             runs = [recorded_events(ledger, run.id) for run in reversed(newest)]
-            looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
-    note_shown(root, skill.name, found)
+            looks = len(runs_on(ledger, "proposal", skill.name, plan.suite.digest))
+            repeats = [*TRAIN_REPEATS, *proposal_repeats(looks)]
+            found = rollouts_at(ledger, plan.drivers, skill, train, repeats)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
-    known = {task.id for task in train}
+    known, waiting = {task.id for task in train}, {edit.summary for edit in ground.edits}
     by_people = told_refusals(plan.repository, plan.refusals, plan.suite)
     # What is cut is the edit, not the reason.
     refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
-    # With folds an edit that cites no task is of nobody's.
     tried = [
         shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
         for events in runs
         for event in events
         for edit, reason in _rejections(event)
-        if known.issuperset(edit.tasks) and (edit.tasks or not plan.fold)
+        if known.issuperset(edit.tasks) and edit.summary not in waiting
     ]
     rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
     sections = tuple(section.title for section in skill.document.sections)
@@ -116,27 +116,26 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         sections=sections,
         edit_budget=min(settings.edit_budget, MOST_EDITS),
         token_budget=settings.token_budget,
+        waits=bool(ground.edits),
         tasks=len(train),
-        fold=plan.fold,
+        folded=folded,
         measured=tuple(rows),
         table=table,
         rollouts=_whole(wanted, found) if tasks else tuple(_examples(groups, left)),
         refused=refused,
         rejected=rejected,
-        looks=looks + count_refused(root, skill.name, plan.suite_digest)[0],
+        looks=looks + count_refused(root, skill.name, plan.suite.digest)[0],
     )
 
 
-def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
-    known = [task.id for task in plan.suite.tasks(Split.TRAIN)]
+def _check_known(tasks: Sequence[str], known: Sequence[str]) -> None:
     unknown = [name for name in tasks if name not in known]
     if not unknown:
         return
     near = dict.fromkeys(one for name in unknown[:_MOST_NAMED] for one in get_close_matches(name, known, 3, 0.5))
-    of = f" of fold {plan.fold}" if plan.fold else ""
     meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
     found = ", ".join(repr(name[:80]) for name in unknown[:_MOST_NAMED])
-    raise UsageError(f"expected ids of train tasks{of}, found {found}{meant}")
+    raise UsageError(f"expected ids of train tasks, found {found}{meant}")
 
 
 def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:

@@ -11,7 +11,7 @@ from skillopt.errors import RemoteError, SkilloptError, UsageError
 from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import name_grade, read_headline
-from skillopt.gate.grades import GRADE, Grading
+from skillopt.gate.grades import GRADE, Grade, Grading
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
@@ -53,6 +53,12 @@ class ListedDraft:
         headline = read_headline(dict(self.version.trailers))
         grade = name_grade(self.grading) if self.grading else self.version.trailer(GRADE) or name_grade(None)
         return "; ".join(filter(None, (headline, grade)))
+
+    @property
+    def needs_a_person(self) -> bool:
+        """Whether a person decides about it now: it was shown to be better, or a person must look at its lines."""
+        shown = self.grading is not None and self.grading.grade in (Grade.PROVEN, Grade.PROVEN_HERE)
+        return shown or bool(self.marks)
 
     @property
     def offered(self) -> bool:

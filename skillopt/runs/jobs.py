@@ -10,7 +10,7 @@ from typing import Final, Literal
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
 from skillopt.execution.records import recorded_events
-from skillopt.gate.gate import GATE_ROUNDS
+from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS
 from skillopt.project import CONFIG, Selection
 from skillopt.reports.lines import lines_of
 from skillopt.rollouts import Usage
@@ -93,13 +93,16 @@ def start_proposal(
     """Start a job that tries edits, which were checked before."""
     planned = _Planned.of(selection, {}, limits, proposer=offered.proposer)
     planned.expect_no_writer(start)
-    val = len(planned.plan.suite.tasks(Split.VAL))
+    suite = planned.plan.suite
+    judging = len(suite.tasks(Split.VAL))
     cited = {task for edit in offered.edits for task in edit.cited}
     words = (
         f"It tries {count_noun(len(offered.edits), 'edit')} together on the {count_noun(len(cited), 'task')} they "
-        f"cite, then each left out, and gates what is needed on {count_noun(val, 'val task')}"
+        f"cite, then each left out, and judges what is needed "
+        + (f"by new runs of all {judging} tasks" if suite.folds else f"on {count_noun(judging, 'val task')}")
     )
-    most = 2 * len(cited) + sum(len(set(edit.cited)) for edit in offered.edits) + 2 * GATE_ROUNDS * val
+    rounds = HERE_ROUNDS if suite.folds else GATE_ROUNDS
+    most = 2 * len(cited) + sum(len(set(edit.cited)) for edit in offered.edits) + 2 * rounds * judging
     rollouts = Range(len(cited), (len(cited) + most) / 2, most)
     files = [(_EDITS, offered.model_dump_json())]
     return planned.start(words, (rollouts, _NO_CALLS), ["propose", f"{{job}}/{_EDITS}", "--start", start], files)
@@ -201,10 +204,11 @@ _AFTER = {
     "named, show what it changes and its grade; only a person makes it a version, with `skillopt take`.",
     "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
 }
-_NOT_TAKEN = (
-    "Read above what each edit came to. Try another idea, not other words for the same; or stop here. Where a draft "
-    "waits, show it with its grade: only a person makes it a version, with `skillopt take`."
+_WAITS = (
+    "Show the draft and its grade: only a person makes it a version, with `skillopt take`. While tasks fail, further "
+    "edits go on from it: get_evidence shows it."
 )
+_NOT_TAKEN = "Read above what each edit came to. Try another idea, not other words for the same; or stop here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,7 @@ def report_job(root: Path, found: Job) -> JobReport:
         job=found,
         run=run,
         events=tuple(lines[-_LINES:]),
-        next_step=_next_step(found),
+        next_step=_next_step(found, waits=run is not None and bool(run.draft)),
         spent=spent,
     )
 
@@ -264,9 +268,11 @@ def _of(limits: Mapping[str, float], name: str) -> str:
     return f" of {most:,.15g}" if most else ""
 
 
-def _next_step(found: Job) -> str:
+def _next_step(found: Job, *, waits: bool) -> str:
     if found.state in _NEXT:
         return _NEXT[found.state]
+    if waits and found.command[0] == "propose" and found.exit_code in (0, 1):
+        return _WAITS
     if found.exit_code == 0:
         return _AFTER[found.command[0]]
     if found.exit_code == 1:

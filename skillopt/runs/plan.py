@@ -4,7 +4,7 @@ import json
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from skillopt.errors import SkillError, UsageError
@@ -22,7 +22,7 @@ from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
-from skillopt.tasks import Split, Suite, digest_of
+from skillopt.tasks import Suite, digest_of
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
 from skillopt.versions.refusals import refusals_of
@@ -45,35 +45,8 @@ class RunPlan:
     repository: Repository
     skill_path: str
     proposer: str
-    folds: tuple[Suite, ...] = ()
     further: tuple[Drivers, ...] = ()
     """Those of the harnesses behind the first one of a list, which measure what the run accepted."""
-
-    @property
-    def suite_digest(self) -> str:
-        """Identify the suite, whichever of its folds is `train`."""
-        return self.folds[0].digest if self.folds else self.suite.digest
-
-    @property
-    def fold(self) -> int:
-        """The number of the fold that is `train`, from 1; 0 without folds."""
-        return self.folds.index(self.suite) + 1 if self.folds else 0
-
-    def with_fold(self, number: int) -> "RunPlan":
-        """Plan the same with another fold as `train`."""
-        if not self.folds and number == 1:
-            return self
-        if not 1 <= number <= len(self.folds):
-            has = "two folds, 1 and 2" if self.folds else "a fixed train split and no folds"
-            raise UsageError(
-                f"expected a fold that there is, found {number}: the suite of {self.target.name} has {has}"
-            )
-        return replace(self, suite=self.folds[number - 1])
-
-    def with_fold_of(self, task: str) -> "RunPlan":
-        """Plan the same with the fold that has a task as `train`; as it is where none has."""
-        found = (fold for fold in self.folds if task in {one.id for one in fold.tasks(Split.TRAIN)})
-        return replace(self, suite=next(found, self.suite))
 
     @property
     def base(self) -> str:
@@ -99,9 +72,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
     repository.check_name(f"skillopt-draft/{target.name}")
-    whole = target.suite()
-    folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
-    suite = folds[0] if folds else whole
+    suite = settle_folds(target.suite(), target.settings)
     _check_files(target.skill(), target.settings.harness)
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=not proposer)
     given = Given(meter=drivers.meter, allowance=allowance)
@@ -115,7 +86,6 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
         repository=repository,
         skill_path=target.place(repository),
         proposer=named,
-        folds=folds,
         further=further,
     )
 
@@ -190,10 +160,8 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
 
 def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
     """Record a run, or continue the one that starts from the same text, configuration and commit."""
-    suite = plan.folds[0] if plan.folds else plan.suite
-    return ledger.begin_run(
-        record_of(skill, suite, config, seed, path=plan.skill_path, start=(plan.base, plan.refusals))
-    )
+    start = plan.base, plan.refusals
+    return ledger.begin_run(record_of(skill, plan.suite, config, seed, path=plan.skill_path, start=start))
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:

@@ -12,29 +12,31 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillopt.errors import EditError, UsageError, describe_mistake
 from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
+from skillopt.figures import VAL
 from skillopt.gate.comparison import Pairs
 from skillopt.gate.decide import Verdict
+from skillopt.loop.draft import Draft, Line
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
-from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
-from skillopt.runs.recorded import earlier_gates, runs_on
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
+from skillopt.runs.recorded import earlier_gates, proposal_repeats, rollouts_at, runs_on
 from skillopt.runs.records import find_record
-from skillopt.runs.run import RecordedRun
+from skillopt.runs.run import DraftState, RecordedRun, draft_obstacle, open_draft
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, read_shown
+from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
 from skillopt.tasks import Split, digest_of
+from skillopt.versions.decisions import edits_of
 
 SHORT = 12
 """Characters of a digest that name an incumbent."""
@@ -129,7 +131,8 @@ class ProposalResult:
     rollouts: int = 0
     paid_rollouts: int = 0
     spent: Mapping[str, Usage] | None = None
-    replaced: str = ""
+    place: str = ""
+    draft: DraftState | None = None
 
     @property
     def accepted(self) -> bool:
@@ -155,71 +158,89 @@ def parse_proposal(path: Path) -> EditsProposal:
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:
     """Return which edits cannot be tried, and why; spends nothing."""
-    plan, root = _plan(selection, offered), selection.project().root
-    skill = incumbent_of(plan.target, plan.repository, start)
-    with closing(Ledger.open(root)) as ledger:
-        return _checked(plan, ledger, skill, offered)[1]
+    plan, root = make_plan(selection, proposer=offered.proposer), selection.project().root
+    return _checked(plan, root, find_ground(plan, root, start), offered)[1]
 
 
 def propose(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
 ) -> ProposalResult:
     """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate."""
-    plan, observer = _plan(selection, offered), observer or RunObserver()
+    plan, observer = make_plan(selection, proposer=offered.proposer), observer or RunObserver()
     root, name = selection.project().root, plan.target.name
     bring_refusals(selection, observer)
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        skill = incumbent_of(plan.target, plan.repository, start)
-        proposal, refused = _checked(plan, ledger, skill, offered)
+        ground = find_ground(plan, root, start)
+        proposal, refused = _checked(plan, root, ground, offered)
         if refused:
             reason = "nothing was tried: mend or drop what is refused, and propose again"
             return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
-        record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite_digest)[0])
+        record = _record(plan, ledger, ground, proposal, count_refused(root, name, plan.suite.digest)[0])
         run = RecordedRun(plan, ledger, record, observer)
-        terms = _terms(plan, ledger, record)
+        earlier = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
+        taught, repeats = plan.suite.tasks_to_evaluate(Split.TRAIN), proposal_repeats(len(earlier))
+        ran = rollouts_at(ledger, plan.drivers, ground.text, taught, repeats)
+        terms = ProposalTerms(
+            earlier=earlier,
+            draft=ground.edits,
+            ran=[runs[-1] for runs in ran.values()],
+            refused=told_refusals(plan.repository, record.refusals, plan.suite),
+        )
         tried = try_proposal(
-            proposal, skill, suite=plan.suite, settings=plan.target.settings, runner=run.runner, terms=terms
+            proposal, ground.incumbent, suite=plan.suite, settings=plan.target.settings, runner=run.runner, terms=terms
         )
         events, ended = run.drive(tried)
+    decided = next((event for event in events if isinstance(event, GateDecided)), None)
     return ProposalResult(
         run=record.id,
         skill=name,
         branch=f"skillopt/{name}",
         dropped=tuple(event for event in events if isinstance(event, EditRefused)),
         ablations=tuple(event for event in events if isinstance(event, EditScreened)),
-        verdict=next((event.verdict for event in events if isinstance(event, GateDecided)), None),
+        verdict=decided.verdict if decided else None,
         version=run.commits[-1] if run.commits else "",
         reason=ended.reason,
         looks=record.seed + 1,
         rollouts=ended.rollouts,
         paid_rollouts=run.runner.paid_rollouts,
         spent=plan.drivers.meter.by_role,
-        replaced=run.draft.replaced if run.draft else "",
+        place="" if plan.suite.folds else VAL,
+        draft=run.draft,
     )
 
 
-def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
-    plan = make_plan(selection, proposer=offered.proposer)
-    return plan.with_fold_of(next((task for edit in offered.edits for task in edit.cited), ""))
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The text that proposed edits are for: the incumbent, and the edits of the draft that waits on top of it."""
+
+    incumbent: Skill
+    text: Skill
+    edits: tuple[Edit, ...] = ()
 
 
-def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
-    """Return what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
-    seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
-    trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
-    return ProposalTerms(
-        [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)],
-        few=bool(plan.folds),
-        shown=bool(seen) or trained,
-        refused=told_refusals(plan.repository, record.refusals, plan.suite),
-    )
+def find_ground(plan: RunPlan, root: Path, start: Start) -> Ground:
+    """Find what a proposal goes on from: the waiting draft where it is about the incumbent, so that rounds add up.
+
+    A text that is named, `worktree` or `branch`, is meant without the draft. So is the incumbent where people changed
+    the draft so that its edits do not make its text any more.
+    """
+    incumbent = incumbent_of(plan.target, plan.repository, start)
+    branch = open_draft(root, plan.repository, plan.target)
+    waiting = branch.read() if start == "auto" else None
+    if waiting is None or draft_obstacle(plan.repository, plan.target, branch, waiting):
+        return Ground(incumbent, incumbent)
+    edits = tuple(replace(edit, id=f"d{number}") for number, edit in enumerate(edits_of(waiting), 1))
+    text = read_version(plan.repository, plan.target.name, waiting.sha, branch.path)
+    draft = Draft(incumbent)
+    draft.set([Line(edit) for edit in edits])
+    return Ground(incumbent, text, edits) if draft.skill.digest == text.digest else Ground(incumbent, incumbent)
 
 
 def _checked(
-    plan: RunPlan, ledger: Ledger, skill: Skill, offered: EditsProposal
+    plan: RunPlan, root: Path, ground: Ground, offered: EditsProposal
 ) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
-    root = ledger.path.parent.parent
-    today = count_refused(root, skill.name, plan.suite_digest)[1]
+    skill = ground.text
+    today = count_refused(root, skill.name, plan.suite.digest)[1]
     if today >= MOST_A_DAY:
         raise UsageError(
             f"expected rules in words of your own, found {today} proposals within a day that repeat text of tasks; no "
@@ -242,7 +263,7 @@ def _checked(
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
     repository = plan.repository
     path = plan.target.place(repository)
-    first = first_text(repository, skill.name, repository.versions(skill.name), path)
+    first = first_text(repository, skill.name, repository.versions(skill.name), path) or ground.incumbent.document
     by_people = told_refusals(repository, plan.refusals, plan.suite)
     proposal, unsound = check_proposal(
         skill.document, edits, suite=plan.suite, settings=plan.target.settings, first=first, by_people=by_people
@@ -250,35 +271,25 @@ def _checked(
     after = apply_edits(skill.document, [change.edit for change in proposal]).document
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
         refused.append(RefusedEdit(len(edits), "all edits together", problem))
-    refused += [
-        RefusedEdit(int(edit.id[1:]), edit.summary, f"{why}{_of_other_fold(plan, edit)}", LEAK_REASON in why)
-        for edit, why in unsound
-    ]
+    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
-        note_refused(root, skill.name, plan.suite_digest, words)
+        note_refused(root, skill.name, plan.suite.digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
 
 
-def _of_other_fold(plan: RunPlan, edit: Edit) -> str:
-    """Say which of the tasks that an edit cites are of the fold on which it would be judged."""
-    judged_on = {task.id for task in plan.suite.tasks(Split.VAL)} if plan.fold else set[str]()
-    foreign = ", ".join(name for name in edit.tasks if name in judged_on)
-    return f"; of fold {3 - plan.fold}: {foreign}; an edit cites tasks of one fold" if foreign else ""
-
-
-def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:
-    """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
+def _record(plan: RunPlan, ledger: Ledger, ground: Ground, proposal: Sequence[Change], refused: int) -> RunRecord:
+    """Record the proposal's run; the same edits for the same text are the same run, and come to the same."""
     edits = digest_of(
+        ground.text.digest,
         *(
             repr((edit.op.value, edit.anchor, edit.section, edit.content, edit.tasks)) + edit.file
             for edit in (change.edit for change in proposal)
-        )
+        ),
     )
-    work = f"proposal {edits}{SECOND_FOLD if plan.fold > 1 else ''}"
-    config = json.dumps([plan.target.settings.identity, *plan.identities, work])
-    looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest)) + refused
-    return record_run(plan, ledger, skill, config, looks)
+    config = json.dumps([plan.target.settings.identity, *plan.identities, f"proposal {edits}"])
+    looks = len(runs_on(ledger, "proposal", plan.target.name, plan.suite.digest)) + refused
+    return record_run(plan, ledger, ground.incumbent, config, looks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.loop.gained import gained_by_draft, gained_by_run
+from skillopt.loop.proposals import PROPOSAL_ROUNDS
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.skills.document import Skill, SkillDocument
@@ -154,20 +155,25 @@ def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> C
     )
 
 
-_REPEATS = 16
-"""Repeats of a task that are looked for; patch tests and gates have higher ones."""
+_REPEATS: Final = 16
+"""Repeats of a task that are looked for, the most that an evaluation takes."""
+
+TRAIN_REPEATS: Final = tuple(
+    repeat for number in range(_REPEATS) for repeat in (number, Stream.LEARNING.repeat(number))
+)
+"""Repeats of evaluations and of training; patch tests and gates have higher ones."""
 
 
-def train_rollouts_of(
-    ledger: Ledger, drivers: Drivers, skill: Skill, tasks: Sequence[Task]
+def proposal_repeats(proposals: int) -> list[int]:
+    """List the repeats of the verdicts on so many proposals."""
+    return [Stream.PROPOSAL.repeat(number) for number in range(PROPOSAL_ROUNDS * proposals)]
+
+
+def rollouts_at(
+    ledger: Ledger, drivers: Drivers, skill: Skill, tasks: Sequence[Task], repeats: Sequence[int]
 ) -> Mapping[str, list[Rollout]]:
-    """Return the rollouts of evaluations and of training, by task; of each task the last repeat comes last."""
-    keys = {
-        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id
-        for task in tasks
-        for number in range(_REPEATS)
-        for repeat in (number, Stream.LEARNING.repeat(number))
-    }
+    """Return the recorded rollouts at some repeats, by task; of each task the last repeat comes last."""
+    keys = {drivers.key_of(RolloutRequest(skill, task, repeat)): task.id for task in tasks for repeat in repeats}
     found: dict[str, list[Rollout]] = {}
     for key, rollout in ledger.rollouts(list(keys)).items():
         found.setdefault(keys[key], []).append(rollout)

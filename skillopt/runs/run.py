@@ -57,7 +57,7 @@ from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm, is_upstream
-from skillopt.versions.decisions import edit_trailers, needed_trailers
+from skillopt.versions.decisions import edit_trailers, edits_of, needed_trailers
 from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -212,7 +212,10 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     replaced = ""
     if record.kind != "training" and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
-        replaced = "" if _digest(branch, before.sha) in there else before.sha
+        known, new = (
+            {edit.summary for edit in edits} for edits in (edits_of(before), [one.edit for one in draft.changes])
+        )
+        replaced = "" if (known and known <= new) or _digest(branch, before.sha) in there else before.sha
     return DraftState(
         branch=branch.name,
         commit=commit,

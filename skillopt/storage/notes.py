@@ -1,11 +1,11 @@
-"""Small notes of a skill below `.skillopt/`: trainings of its description, tasks that were shown, refused proposals.
+"""Small notes of a skill below `.skillopt/`: trainings of its description, refused proposals.
 
 A note is a line of JSON, which is written at once, so that two processes do not mix their lines; half a line of a
 process that was killed is passed over.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,6 @@ MOST_A_DAY: Final = 20
 
 _LOOKS: Final = "trigger-looks"
 _BASIS: Final = "trigger-basis"
-_SHOWN: Final = "shown"
 _REFUSED: Final = "refused"
 _UNREPORTED: Final = "unreported"
 
@@ -94,17 +93,6 @@ def read_basis(root: Path, skill: str) -> TriggerBasis | None:
 def write_basis(root: Path, skill: str, basis: TriggerBasis) -> None:
     """Write down what a training of a description rested on that has ended."""
     _append(root, _BASIS, skill, [asdict(basis)])
-
-
-def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:
-    """Note that rollouts of tasks were shown to who proposes edits: a verdict on them says nothing of new tasks."""
-    known = read_shown(root, skill)
-    _append(root, _SHOWN, skill, [task for task in dict.fromkeys(tasks) if task not in known])
-
-
-def read_shown(root: Path, skill: str) -> frozenset[str]:
-    """Return the ids of the tasks that were shown for a skill."""
-    return frozenset(map(str, _rows(root, _SHOWN, skill)))
 
 
 def note_refused(root: Path, skill: str, suite_digest: str, proposal: str, now: datetime | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Proposals: each fold is shown alone, what repeats tasks or a refusal is refused, counted and told."""
+"""Proposals: few tasks teach and judge, rounds add up, what repeats tasks or a refusal is refused, counted, told."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -11,11 +11,13 @@ from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
 from skillopt.project import Project, Selection
 from skillopt.runs.evidence import TaskEvidence, evidence
-from skillopt.runs.proposal import EditsProposal, ProposalResult, check, propose
-from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, note_shown, read_shown
+from skillopt.runs.proposal import EditsProposal, check, propose
+from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.mcp_clients import say
+from tests.fakes.nights import SKILL_FILE, Nights
 from tests.fakes.projects import git, make_project, make_unsplit_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
@@ -35,65 +37,63 @@ def measure(selection: Selection) -> None:
     assert f"of {TASKS} tasks passed" in ended.stdout
 
 
-def ids(found: TaskEvidence) -> set[str]:
-    return {one.task for one in found.measured}
-
-
-def proposal(found: TaskEvidence) -> EditsProposal:
-    """Propose the rule for each column that the table names, citing the tasks of its rows."""
+def proposal(found: TaskEvidence, *columns: str) -> EditsProposal:
+    """Propose the rule for columns that the table names, citing the tasks of its rows."""
     edits = []
-    for column, rule in RULES.items():
+    for column in columns or RULES:
         rows = [line.split(" | ") for line in found.table.splitlines() if f'column "{column}"' in line]
         cited = [name.split()[0] for row in rows for name in row[1].split(", ")]
-        edits.append({"op": "add", "section": "Values", "content": rule, "tasks": cited[:4]})
+        edits.append({"op": "add", "section": "Values", "content": RULES[column], "tasks": cited[:4]})
     return EditsProposal.model_validate({"edits": edits, "base": found.base})
 
 
-def grade(result: ProposalResult) -> Grade | None:
-    return result.verdict.grading.grade if result.verdict else None
+def draft_of(folder: Path) -> str:
+    return git(folder, "show", "skillopt-draft/rows:skills/rows/SKILL.md")
 
 
-def test_each_fold_is_shown_alone_and_noted_when_it_was(selection: Selection) -> None:
-    root = selection.folder or Path()
+def test_few_tasks_all_teach_and_all_judge_and_what_helps_is_proven_here_at_most(selection: Selection) -> None:
     measure(selection)
-    assert read_shown(root, "rows") == frozenset()
-    first = evidence(selection)
-    assert read_shown(root, "rows") == ids(first)
-    second = evidence(selection, fold=2)
-    assert (first.fold, second.fold) == (1, 2)
-    assert len(ids(first)) == len(ids(second)) == TASKS // 2
-    assert not ids(first) & ids(second)
-    assert [task for task in ids(second) if task in first.table.split()] == []
-    with pytest.raises(UsageError, match="train tasks of fold 1"):
-        evidence(selection, tasks=[min(ids(second))])
-
-
-def test_edits_are_judged_on_the_fold_that_they_do_not_cite_and_never_on_both(selection: Selection) -> None:
-    measure(selection)
-    second = evidence(selection, fold=2)
-    mixed = proposal(second).model_dump()
-    mixed["edits"][1]["tasks"] = [min(ids(evidence(selection)))]
-    (refused,) = check(selection, EditsProposal.model_validate(mixed))
-    assert f"of fold 1: {mixed['edits'][1]['tasks'][0]}" in refused.reason
-    result = propose(selection, proposal(second))
+    found = evidence(selection)
+    assert found.folded
+    assert len(found.measured) == TASKS
+    result = propose(selection, proposal(found))
     assert result.verdict is not None
-    assert {pair.task for pair in result.verdict.pairs} == ids(evidence(selection, start="worktree"))
+    assert len(result.verdict.pairs) == TASKS
+    assert (result.version, result.verdict.grading.grade) == ("", Grade.PROVEN_HERE)
+    assert all(rule in draft_of(selection.folder or Path()) for rule in RULES.values())
 
 
-def test_who_saw_one_fold_may_prove_it_and_who_saw_both_gets_proven_here_at_most(selection: Selection) -> None:
+def test_a_second_proposal_goes_on_from_the_draft_and_one_that_names_the_text_replaces_it(selection: Selection) -> None:
+    folder = selection.folder or Path()
     measure(selection)
-    offered = proposal(evidence(selection, fold=2))
-    assert read_shown(selection.folder or Path(), "rows") == ids(evidence(selection, fold=2))
-    honest = propose(selection, offered)
-    assert honest.version
-    assert grade(honest) is Grade.PROVEN
-    git(selection.folder or Path(), "branch", "-D", "skillopt/rows")
-    note_shown(selection.folder or Path(), "rows", ids(evidence(selection)))
-    less = proposal(evidence(selection, fold=2))
-    both = propose(selection, less.model_copy(update={"proposer": "an agent that saw both"}))
-    assert not both.version
-    assert grade(both) is Grade.PROVEN_HERE
-    assert RULES["email"] in git(selection.folder or Path(), "show", "skillopt-draft/rows:skills/rows/SKILL.md")
+    begun = evidence(selection)
+    first = propose(selection, proposal(begun, "email"))
+    assert first.draft is not None
+    found = evidence(selection)
+    assert found.waits
+    assert found.base != begun.base
+    assert not [line for line in found.rejected if RULES["email"] in line]
+    second = propose(selection, proposal(found, "date"))
+    assert second.draft is not None
+    assert second.draft.replaced == ""
+    assert all(rule in draft_of(folder) for rule in RULES.values())
+    begins_anew = propose(selection, proposal(begun, "date"), start="worktree")
+    assert begins_anew.draft is not None
+    assert begins_anew.draft.replaced == second.draft.commit
+    assert RULES["email"] not in draft_of(folder)
+
+
+def test_the_next_night_offers_the_draft_of_an_agent_and_does_not_replace_it(tmp_path: Path, forge: FakeForge) -> None:
+    made = make_unsplit_project(tmp_path / "made", TASKS)
+    git(tmp_path, "clone", "--quiet", "--bare", str(made), "bare.git")
+    forge.repository = tmp_path / "bare.git"
+    nights = Nights(made, forge.repository, forge).clone("clone")
+    selection = Selection("rows", folder=nights.folder)
+    measure(selection)
+    assert not propose(selection, proposal(evidence(selection))).version
+    row = nights.night()["rows"]
+    assert (row["training"], row["draft"]["action"]) == ("not due", "opened")
+    assert all(rule in git(nights.bare, "show", f"skillopt-draft/rows:{SKILL_FILE}") for rule in RULES.values())
 
 
 def edit_of(content: str) -> EditsProposal:

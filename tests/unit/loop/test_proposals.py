@@ -18,6 +18,7 @@ from skillopt.rollouts import Rollout
 from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.runs.proposal import EditsProposal, ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
+from skillopt.settings import GateRule
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
@@ -136,13 +137,16 @@ def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
         names = {"train-0", *(f"val-{number}" for number in range(4))}
         return scored(request, float("- alpha" in body and request.task.id in names))
 
-    changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], suite(), SETTINGS)
+    tasks = tuple((Split.VAL, task) for _, task in suite().splits)
+    halves = tuple(task for _, task in tasks[::2]), tuple(task for _, task in tasks[1::2])
+    few, settings = Suite("few", tasks, halves), SETTINGS.model_copy(update={"gate": GateRule.SEQUENTIAL})
+    changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], few, settings)
     found = []
     for before in range(3):
-        terms = ProposalTerms([0.1] * before, few=True, shown=True)
-        (decided,) = only(
-            list(try_proposal(changes, SKILL, suite(), SETTINGS, ScriptedRunner(on_four, str), terms)), GateDecided
+        happened = list(
+            try_proposal(changes, SKILL, few, settings, ScriptedRunner(on_four, str), ProposalTerms([0.1] * before))
         )
+        (decided,) = only(happened, GateDecided)
         found.append(decided.verdict.grading.grade)
 
     assert found == [Grade.PROVEN_HERE, Grade.LIKELY, Grade.LIKELY]
