@@ -6,7 +6,6 @@ Nothing here looks at the work tree, except for what skills are called there and
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -16,11 +15,11 @@ from typing import Final
 from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.project import CONFIG, Project
+from skillopt.project import Project
 from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_left_out, skill_from_files
-from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
+from skillopt.skills.frontmatter import Fields, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
 from skillopt.versions.commit_message import Version
@@ -29,9 +28,9 @@ from skillopt.versions.objects import FolderAt, list_folders, read_found, read_o
 from skillopt.versions.repository import Repository, read_histories
 from skillopt.versions.revisions import find_skill_folder
 
-_SHOWN: Final = 80
-_FEW: Final = 8
-_LONGEST: Final = 64
+_SHOWN: Final = 80  # characters of what a client sent: a line
+_FEW: Final = 8  # names of skills: a line
+_LONGEST: Final = 64  # characters of a name, by the specification of skills
 
 
 def unknown_skill(name: str, known: Iterable[str]) -> str:
@@ -40,13 +39,10 @@ def unknown_skill(name: str, known: Iterable[str]) -> str:
     if (spelled := skill_name(name[:_LONGEST])) != name and spelled in names:
         return f"skill {short(name)} is {spelled!r} here: names have lower-case letters, digits and hyphens only"
     near = get_close_matches(name[:_LONGEST], names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the skills here: {_few(names)}"
-    return f"expected the name of a skill, found {short(name)}; {hint}"
-
-
-def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return f"{', '.join(names[:_FEW])}{more}" if names else "none"
+    listed = f"the skills here: {', '.join(names[:_FEW]) or 'none'}{more}"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else listed
+    return f"expected the name of a skill, found {short(name)}; {hint}"
 
 
 def short(text: str) -> str:
@@ -58,7 +54,7 @@ _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _URI = re.compile(
     rf"skill://(?:_versions/(?P<version>[0-9a-f]{{7,64}})/)?(?P<name>{_NAME})(?:/(?P<path>.+))?", re.ASCII
 )
-_LONGEST_URI = 4096
+_LONGEST_URI = 4096  # a path may have as many bytes on Linux
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,40 +110,28 @@ class ServedSkill:
 
 
 def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
-    """Make a served skill of the files of its folder."""
+    """Make a served skill of the files of its folder; `problem` says why hosts do not take it for that skill."""
     skill = skill_from_files(name, files)
     shipped = skill.shipped
     size = sum(len(file.content) for file in shipped)
     if size > MAX_SKILL_BYTES:
         raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
-    frontmatter, problem = _read_head(name, skill.document)
-    fields = _mapping(frontmatter.fields) if frontmatter else {}
-    if not _fits_json(fields):
-        frontmatter, fields, problem = None, {}, "expected frontmatter that JSON can hold"
+    found, fields, problem = None, dict[str, object](), "expected frontmatter with a name and a description"
+    try:
+        found = read_frontmatter(skill.document)
+        fields = _mapping(found.fields) if found else {}
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        if found and found.name and found.description:
+            problem = "" if found.name == name else f"its frontmatter names it {found.name[:64]!r}"
+    except SkillError as error:
+        problem = str(error)
+    except ValueError:
+        found, fields, problem = None, {}, "expected frontmatter that JSON can hold"
     served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
-    about = (frontmatter.description if frontmatter else None) or ""
+    about = (found.description if found else None) or ""
     return ServedSkill(
         name, commit, bool(at), at, description=about, frontmatter=fields, files=tuple(served), problem=problem
     )
-
-
-def _read_head(name: str, document: SkillDocument) -> tuple[Frontmatter | None, str]:
-    """Read the frontmatter of a skill, and say why hosts do not take it for the skill of a name, empty when they do."""
-    try:
-        found = read_frontmatter(document)
-    except SkillError as error:
-        return None, str(error)
-    if found is None or not found.name or not found.description:
-        return found, "expected frontmatter with a name and a description"
-    return found, "" if found.name == name else f"its frontmatter names it {found.name[:64]!r}"
-
-
-def _fits_json(fields: Mapping[str, object]) -> bool:
-    try:
-        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except ValueError:
-        return False
-    return True
 
 
 def _mapping(fields: Fields) -> dict[str, object]:
@@ -163,8 +147,6 @@ def _plain(value: Value) -> object:
 _SHORTEST = 7  # characters of a commit that name it
 
 
-_MOST_KEPT = 64 * 1024 * 1024  # bytes of texts that a catalogue keeps for the next answer
-
 _repository = lru_cache(maxsize=4)(Repository.find)
 """Finds the repository around a folder; one that was not found is sought again."""
 
@@ -179,24 +161,10 @@ def catalogue_of(folder: Path) -> "Catalogue":
     return Catalogue(project_snapshot(folder))
 
 
-def _kept_catalogue(folder: Path) -> "Catalogue":
-    """Return the catalogue of a project, the one of the answer before while no branch and no setting changed."""
-    snapshot = project_snapshot(folder)
-    config = b""
-    with suppress(OSError):  # there need be none; one that cannot be read is told of where it is used
-        config = (snapshot.repository.root / CONFIG).read_bytes()
-    return _last_catalogue(snapshot, config)
-
-
-@lru_cache(maxsize=1)
-def _last_catalogue(snapshot: Snapshot, _config: bytes) -> "Catalogue":
-    return Catalogue(snapshot)
-
-
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
     """List one page of the served texts, sorted by name, and the name with which the next page begins."""
     try:
-        catalogue = _kept_catalogue(folder)
+        catalogue = catalogue_of(folder)
         names = [name for name in catalogue.names if name >= first]
     except (RepositoryError, SettingsError):
         return (), None
@@ -205,12 +173,9 @@ def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill,
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
-    """Read a skill as it is served."""
-    try:
-        return _kept_catalogue(folder).read(name, version)
-    except UsageError:  # what skills are called depends on the work tree, too, which nothing here watches
-        _last_catalogue.cache_clear()
-        return _kept_catalogue(folder).read(name, version)
+    """Read a version of a skill, or the text that is served."""
+    catalogue = catalogue_of(folder)
+    return catalogue.newest(name) if version is None else catalogue.version(name, version)
 
 
 class Catalogue:
@@ -221,7 +186,6 @@ class Catalogue:
         self.tips = snapshot.tips
         self.default, self.branch = snapshot.default, snapshot.branch
         self._histories: dict[str, tuple[Version, ...]] = {}
-        self._kept: dict[tuple[str, str | None], ServedSkill] = {}
 
     @cached_property
     def project(self) -> Project:
@@ -247,25 +211,14 @@ class Catalogue:
         places = (path.rpartition("/")[0] or "." for path in texts if not is_left_out(path))
         folders = [place for place in places if place in configured or not is_fixture(place)]
         here = {path: name for name, path in self.paths.items()}
-        spelled = name_skills(folders, self._root_name() if "." in folders else "", configured)
+        root = ""
+        if "." in folders:  # the skill at the root is called as it names itself
+            (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"])
+            root = read_leniently(SkillDocument.parse(text or b"")).name or self.repository.root.name
+        spelled = name_skills(folders, root, configured)
         found = {here[folder]: folder for folder in folders if folder in here}
         others = {spelled[folder]: folder for folder in folders if folder not in here}
         return others | found
-
-    def read(self, name: str, version: str | None) -> ServedSkill:
-        """Return a version of a skill, or the text that is served; what was read before is kept."""
-        if found := self._kept.get((name, version)):
-            return found
-        if version is None:
-            return self.newest(name)
-        found = self.version(name, version)
-        self._keep({(name, version): found})
-        return found
-
-    def _keep(self, found: Mapping[tuple[str, str | None], ServedSkill]) -> None:
-        self._kept |= found
-        if sum(len(file.content) for skill in self._kept.values() for file in skill.files) > _MOST_KEPT:
-            self._kept = {}
 
     def newest(self, name: str) -> ServedSkill:
         """Return the text of a skill that is served."""
@@ -276,12 +229,6 @@ class Catalogue:
 
     def newest_of(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
         """Return the texts of skills that are served, or why they are not, read with few processes."""
-        kept = {name: self._kept[name, None] for name in names if (name, None) in self._kept}
-        read = self._read_newest([name for name in names if name not in kept])
-        self._keep({(name, None): skill for name, skill in read.items() if isinstance(skill, ServedSkill)})
-        return {name: kept.get(name) or read[name] for name in names}
-
-    def _read_newest(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
         self.histories(names)
         versions = {name: self.chosen(name) for name in names}
         places = {
@@ -291,21 +238,30 @@ class Catalogue:
             for name, version in versions.items()
             if version or name in self.committed
         }
-        files = self._files_of(places)
-        return {
-            name: self._served(name, places[name], version.at if version else "", files.get(name, ()))
-            if name in places
-            else UsageError(self._nothing(name))
-            for name, version in versions.items()
-        }
+        files, served = self._files_of(places), dict[str, ServedSkill | UsageError]()
+        for name, version in versions.items():
+            place, at = places.get(name), version.at if version else ""
+            if place is None:
+                served[name] = UsageError(self._nothing(name))
+                continue
+            try:
+                found = files.get(name, ())
+                whole = any(file.path == SKILL_FILE for file in found)
+                served[name] = (
+                    _make_served(name, place.commit, at, found) if whole else self._read(name, place.commit, at)
+                )
+            except UsageError as error:
+                served[name] = error
+        return served
 
     def version(self, name: str, wanted: str) -> ServedSkill:
         """Read an accepted version, or the text at a commit of the default branch, by the start of the commit."""
         try:
             accepted = self.accepted(name, wanted)
         except UsageError:
-            commit = self._published(wanted)
-            if commit is None:
+            given = self.default and len(wanted) >= _SHORTEST and not set(wanted) - set("0123456789abcdef")
+            commit = self.repository.ref_tip(wanted) if given else None  # one of the default branch, by its start
+            if commit is None or not self.repository.contains(self.default, commit):
                 raise
             return self._read(name, commit, "")
         return self._read(name, accepted.sha, accepted.at)
@@ -350,14 +306,6 @@ class Catalogue:
             return versions[0]
         return found
 
-    def _served(self, name: str, place: FolderAt, at: str, files: tuple[File, ...]) -> ServedSkill | UsageError:
-        try:
-            if any(file.path == SKILL_FILE for file in files):
-                return _make_served(name, place.commit, at, files)
-            return self._read(name, place.commit, at)
-        except UsageError as error:
-            return error
-
     def _files_of(self, places: Mapping[str, FolderAt]) -> dict[str, tuple[File, ...]]:
         """Read the files of folders."""
         root, names = self.repository.root, [name for name, place in places.items() if place.path]
@@ -387,13 +335,6 @@ class Catalogue:
             return self.repository.relative(self.project.configured_folder(name))
         return self.paths.get(name, "")
 
-    def _published(self, wanted: str) -> str | None:
-        """Return a commit of the default branch by its start; None for none."""
-        if not self.default or len(wanted) < _SHORTEST or set(wanted) - set("0123456789abcdef"):
-            return None
-        commit = self.repository.ref_tip(wanted)
-        return commit if commit and self.repository.contains(self.default, commit) else None
-
     def _nothing(self, name: str) -> str:
         """Return why there is nothing to serve."""
         if name in self.paths:
@@ -401,9 +342,3 @@ class Catalogue:
             to = f" to branch {self.branch}" if self.branch else ""
             return f"skill {name!r}: {place} is not committed{to}, and only what is committed is served"
         return unknown_skill(name, {*self.names, *self.paths})
-
-    def _root_name(self) -> str:
-        """Name the skill at the root as it names itself."""
-        (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"])
-        named = read_leniently(SkillDocument.parse(text or b"")).name
-        return named or self.repository.root.name

@@ -44,9 +44,7 @@ CACHED_MS = 60_000
 
 _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
-_SKILLS_A_PAGE = 20
-_SKILLS_READ = 100  # at once; those that the page has no room for are kept for the next one
-_RESOURCES_A_PAGE = 200
+_SKILLS_A_PAGE = 20  # some 5,000 tokens where a skill has a few files
 _TYPES = MimeTypes(filenames=())
 _TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
 
@@ -85,20 +83,31 @@ class SkillResources:
         return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
 
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Answer `resources/list`: every file that is served, skill by skill."""
-        cursor = params.cursor if params else None
-        shown, more = await to_thread.run_sync(_some_resources, self._folder, cursor)
-        return ListResourcesResult(resources=shown, next_cursor=more)
+        """Answer `resources/list`: every file that is served, so many skills on a page."""
+        first = _first_name(params.cursor if params else None)
+        skills, following = await to_thread.run_sync(served_page, self._folder, first, _SKILLS_A_PAGE)
+        return ListResourcesResult(
+            resources=[
+                _resource(skill, file) for skill in skills for file in sorted(skill.files, key=lambda file: file.path)
+            ],
+            next_cursor=None if following is None else str(Address(following)),
+        )
 
     async def read_resource(self, _: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Answer `resources/read`: a file's bytes, as text where they are text."""
         address = read_address(params.uri)
         skill = await self._found(address)
-        found = (file for file in skill.files if _path(file) == address.path) if skill and address else iter(())
-        file = next(found, None)
+        files = skill.files if skill else ()
+        file = next((file for file in files if address and skill_address("", file.path).path == address.path), None)
         if file is None or address is None:
             raise _unknown("resource", params.uri)
-        return ReadResourceResult(contents=[_contents(params.uri, file)], ttl_ms=_lifetime(address))
+        kind, text = _type(file), _text(file)
+        content = (
+            BlobResourceContents(uri=params.uri, mime_type=kind, blob=b64encode(file.content).decode("ascii"))
+            if text is None
+            else TextResourceContents(uri=params.uri, mime_type=kind, text=text)
+        )
+        return ReadResourceResult(contents=[content], ttl_ms=_lifetime(address))
 
     async def _found(self, address: Address | None) -> ServedSkill | None:
         if address is None:
@@ -107,24 +116,6 @@ class SkillResources:
             return await to_thread.run_sync(served_skill, self._folder, address.skill, address.version)
         except UsageError:
             return None
-
-
-def _some_resources(folder: Path, cursor: str | None) -> tuple[list[Resource], str | None]:
-    """Return a page of resources, and the address of the first one of the next page."""
-    found: list[Resource] = []
-    name: str | None = _first_name(cursor)
-    while name is not None and len(found) <= _RESOURCES_A_PAGE:
-        skills, name = served_page(folder, name, _SKILLS_READ)
-        for skill in skills:
-            own = sorted((_resource(skill, file, None) for file in skill.files), key=lambda resource: resource.uri)
-            found += [each for each in own if _comes_after(skill.name, each.uri, cursor)]
-    shown = found[:_RESOURCES_A_PAGE]
-    return shown, found[_RESOURCES_A_PAGE].uri if len(found) > len(shown) else None
-
-
-def _comes_after(name: str, uri: str, cursor: str | None) -> bool:
-    """Return whether a file belongs to a page: of the skill with which it begins, a part may be on the page before."""
-    return not cursor or name != _first_name(cursor) or uri >= cursor
 
 
 def _unknown(kind: str, uri: str) -> MCPError:
@@ -152,33 +143,17 @@ def _entry(skill: ServedSkill, version: str | None) -> dict[str, object]:
     return {"uri": uri, "frontmatter": skill.frontmatter, "resources": resources}
 
 
-def _resource(skill: ServedSkill, file: ServedFile, version: str | None) -> Resource:
-    main = file.path == SKILL_FILE
+def _resource(skill: ServedSkill, file: ServedFile) -> Resource:
+    main, name = file.path == SKILL_FILE, file.path.rpartition("/")[2]
     return Resource(
-        uri=str(skill_address(skill.name, file.path, version)),
-        name=skill.name if main else _readable(file.path.rpartition("/")[2]),
+        uri=str(skill_address(skill.name, file.path)),
+        # git allows any bytes in a name
+        name=skill.name if main else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
         description=skill.description if main else None,
         mime_type=_type(file),
         size=len(file.content),
         _meta={f"{_META}digest": file.digest, f"{_META}version": skill.version, f"{_META}trained": skill.trained},
     )
-
-
-def _path(file: ServedFile) -> str:
-    """Write a file's path as its URI does."""
-    return skill_address("", file.path).path
-
-
-def _readable(name: str) -> str:
-    """Return a file's name as text; git allows any bytes."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _contents(uri: str, file: ServedFile) -> TextResourceContents | BlobResourceContents:
-    text = _text(file)
-    if text is None:
-        return BlobResourceContents(uri=uri, mime_type=_type(file), blob=b64encode(file.content).decode("ascii"))
-    return TextResourceContents(uri=uri, mime_type=_type(file), text=text)
 
 
 def _text(file: ServedFile) -> str | None:

@@ -169,7 +169,7 @@ async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
     assert [len(page) for page in skills] == [20, 4]
     assert [skill["frontmatter"]["name"] for page in skills for skill in page] == ["rows", *names]
     resources = await pages("resources/list", "resources")
-    assert [len(page) for page in resources] == [200, 75]
+    assert [len(page) for page in resources] == [271, 4]
     assert len({found["uri"] for page in resources for found in page}) == 275
     for method in ("skills/list", "resources/list"):
         assert (await refused(client, method, cursor="made up")).code == INVALID_PARAMS
