@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 from shlex import quote
 from typing import Final
 
@@ -31,7 +31,6 @@ from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
-from skillopt.skills.word_diff import match_lines
 from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import Version
 from skillopt.versions.merging import Conflict
@@ -40,6 +39,9 @@ OFFER_LIMIT: Final = 64_000
 """Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
 
 _CONTEXT: Final = 2
+_MANY_LINES: Final = 2_000
+"""From so many lines on frequent ones do not count as places where two texts meet, or the search takes minutes."""
+
 _FIRST_LINES: Final = 18
 """Lines of the diff before the fold, and edits there: both fit on one screen with what stands around them."""
 
@@ -408,7 +410,8 @@ def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
     old, new = before.splitlines(), after.splitlines()
     gone: list[str] = []
     come: list[str] = []
-    for tag, low, high, start, end in match_lines(old, new).get_opcodes():
+    matcher = SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MANY_LINES)
+    for tag, low, high, start, end in matcher.get_opcodes():
         if tag != "equal":
             gone += [line for line in old[low:high] if line.strip()]
             come += [line for line in new[start:end] if line.strip()]

@@ -37,10 +37,14 @@ def find_section(document: SkillDocument, address: str, edit: str) -> Section:
     """Find the only section with a title or, where several have the same, with a path such as `Rules > Dates`."""
     wanted = address.lstrip("# ").strip()
     paths = _paths(document)
-    found = [section for section, path in paths if path[-1] == wanted]
+    found, by_path = [section for section, path in paths if path[-1] == wanted], list[Section]()
     if len(found) != 1:
         parts = [part.lstrip("# ").strip() for part in wanted.split(_PATH.strip())]
-        found = [section for section, path in paths if len(parts) > 1 and _leads(parts, path)] or found
+        for section, path in paths if len(parts) > 1 else ():
+            left = iter(path)  # the titles of the path, in order and ending with its last one
+            if parts[-1] == path[-1] and all(part in left for part in parts):
+                by_path.append(section)
+        found = by_path or found
     if len(found) == 1:
         return found[0]
     counts = Counter(path[-1] for _, path in paths)
@@ -76,12 +80,6 @@ def _paths(document: SkillDocument) -> tuple[tuple[Section, tuple[str, ...]], ..
         above = [(other, path) for other, path in found if other.end >= section.end and other.level < section.level]
         found.append((section, (*(above[-1][1] if above else ()), section.title)))
     return tuple(found)
-
-
-def _leads(parts: list[str], path: tuple[str, ...]) -> bool:
-    """Return whether titles are those of a path in order, ending with its last one."""
-    left = iter(path)
-    return parts[-1] == path[-1] and all(part in left for part in parts)
 
 
 def _nearest(text: str, document: SkillDocument) -> str:

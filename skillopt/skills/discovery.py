@@ -47,19 +47,15 @@ def name_skills(
     names = {path: name for path, name in given.items() if name == folder_names[path] or count[folder_names[path]] > 1}
     spellings: Sequence[Callable[[str], str]] = (folder_names.__getitem__, _without_generic, skill_name)
     for spell in spellings:
-        _name_unique(names, {path: spell(path) for path in listed if path not in names})
+        spelled = {path: spell(path) for path in listed if path not in names}
+        count = Counter((*names.values(), *spelled.values()))
+        names |= {path: name for path, name in spelled.items() if count[name] == 1}
     for path in listed:
         if path not in names:
-            spelled, taken = skill_name(path), set(names.values())
-            numbered = (f"{spelled}-{number}" for number in range(2, len(listed) + 3))
-            names[path] = spelled if spelled not in taken else next(name for name in numbered if name not in taken)
+            own, taken = skill_name(path), set(names.values())
+            numbered = (own, *(f"{own}-{number}" for number in range(2, len(listed) + 3)))
+            names[path] = next(name for name in numbered if name not in taken)
     return {path: names[path] for path in listed}
-
-
-def _name_unique(names: dict[str, str], spelled: Mapping[str, str]) -> None:
-    """Take the spellings that no other path has."""
-    count = Counter((*names.values(), *spelled.values()))
-    names.update({path: name for path, name in spelled.items() if count[name] == 1})
 
 
 def _without_generic(path: str) -> str:

@@ -5,9 +5,9 @@ The text itself is never normalised, so rendering a parsed document gives back t
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -171,10 +171,12 @@ class SkillDocument:
         sections = []
         nearest = [len(self.text)] * 7  # Start of the nearest later heading of each level.
         ends = [part.start + len(part.text) for part in self.parts]
-        for title, level, first, after in reversed(list(self._headings())):
-            start = self.body_line(first)
+        for token, inline in reversed([*pairwise(self._tokens)]):
+            if token.type != "heading_open" or token.level or token.map is None:
+                continue
+            level, start, body = int(token.tag[1:]), *map(self.body_line, token.map)
             end = min(*nearest[: level + 1], ends[bisect_right(ends, start)])
-            sections.append(Section(title, level, self.line_of(start), start, body=self.body_line(after), end=end))
+            sections.append(Section(inline.content.strip(), level, self.line_of(start), start, body=body, end=end))
             nearest[level] = start
         return tuple(reversed(sections))
 
@@ -188,7 +190,8 @@ class SkillDocument:
                 continue
             start, end = self.body_line(token.map[0]), self.body_line(token.map[1])
             text = self.text[start:end].rstrip()
-            if not self._is_protected(start, start + len(text)):
+            last = bisect_right(self._protected, (start + len(text), -1)) - 1
+            if last < 0 or start >= self._protected[last][1]:
                 found.append(Block(text, self.line_of(start), start, start + len(text)))
         return tuple(found)
 
@@ -278,18 +281,9 @@ class SkillDocument:
                 spans.append((region.start, region.end))
         return tuple(spans)
 
-    def _is_protected(self, start: int, end: int) -> bool:
-        last = bisect_right(self._protected, (end, -1)) - 1
-        return last >= 0 and start < self._protected[last][1]
-
     def body_line(self, number: int) -> int:
         """Return the offset of a 0-based body line, the end of the text for one past the last."""
         return self._body_lines[number] if number < len(self._body_lines) else len(self.text)
-
-    def _headings(self) -> Iterator[tuple[str, int, int, int]]:
-        for token, inline in zip(self._tokens, self._tokens[1:], strict=False):
-            if token.type == "heading_open" and token.level == 0 and token.map is not None:
-                yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
 
 
 # Drafts are built in many ways from the same edits, and one text comes up again and again.

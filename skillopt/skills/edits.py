@@ -307,30 +307,32 @@ def _by_number(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def _locate(document: SkillDocument, edit: Edit) -> _Splice:
+    """Find what an edit replaces, and by what; an add replaces nothing, behind an anchor or at a section's end."""
     content = edit.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    if edit.op is Op.ADD:
-        splice = _insertion(document, edit, content)
+    if edit.op is Op.ADD and edit.anchor:
+        end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
+        splice = _Splice(edit, end, end, fit_lines(document, content, end))
+    elif edit.op is Op.ADD:
+        last = find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
+        end = max(document.body_start, len(document.text[:last].rstrip()))
+        splice = _Splice(edit, end, end, fit_lines(document, content, end))
     elif edit.op is Op.REWRITE:
         splice = _rewriting(document, edit, content)
     else:
         start, end = find_anchor(document, edit.anchor, edit.id)
-        splice = _deletion(document, edit, start, end) if edit.op is Op.DELETE else _Splice(edit, start, end, content)
+        line_start = max((at for at in document.line_starts if at <= start), default=0)
+        last = line_end(document, end)
+        fills = not document.text[line_start:start].strip() and not document.text[end:last].strip()
+        if edit.op is Op.DELETE and fills:  # its line ending goes with it
+            start = max(line_start, document.body_start)
+            end = next((at for at in document.line_starts if at > last), len(document.text))
+        splice = _Splice(edit, start, end, content)
     for region in document.regions:
         inside = region.start < splice.start < region.end
         if inside or (splice.start < region.end and region.start < splice.end):
             message = f"edit {edit.id!r}: {edit.summary} reaches into protected region {region.name!r}; leave it alone"
             raise ProtectedTextError(message)
     return _Splice(edit, splice.start, splice.end, splice.new.replace("\n", document.newline))
-
-
-def _insertion(document: SkillDocument, edit: Edit, content: str) -> _Splice:
-    """Place new lines after an anchor's last line, or after the last text of a section or the body."""
-    if edit.anchor:
-        end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
-        return _Splice(edit, end, end, fit_lines(document, content, end))
-    last = find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
-    end = max(document.body_start, len(document.text[:last].rstrip()))
-    return _Splice(edit, end, end, fit_lines(document, content, end))
 
 
 def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
@@ -345,13 +347,3 @@ def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     below = "\n\n" if end < len(document.text) else "\n"
     lead = "\n" if document.text[:start].endswith(("\n", "\r")) else "\n\n"
     return _Splice(edit, start, end, f"{lead}{content}{below}")
-
-
-def _deletion(document: SkillDocument, edit: Edit, start: int, end: int) -> _Splice:
-    """Delete an anchor, and its line ending when it fills its lines."""
-    line_start = max((at for at in document.line_starts if at <= start), default=0)
-    last = line_end(document, end)
-    if not document.text[line_start:start].strip() and not document.text[end:last].strip():
-        after = (at for at in document.line_starts if at > last)
-        return _Splice(edit, max(line_start, document.body_start), next(after, len(document.text)), "")
-    return _Splice(edit, start, end, "")

@@ -103,17 +103,6 @@ def is_shipped(path: str) -> bool:
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 
 
-def _read_free_document(root: Path, paths: Sequence[str]) -> Skill:
-    """Read files of a repository that are trained as one document."""
-    files = []
-    for path in paths:
-        place = root / path
-        if not place.resolve().is_relative_to(root.resolve()) or place.is_symlink():
-            raise SkillError(f"{place}: expected a file of its own, found a link; list the file that it leads to")
-        files.append(File(path, _read(place, MAX_SKILL_BYTES)))
-    return skill_from_files(root.name, tuple(files), paths)
-
-
 def read_skill(
     folder: Path,
     within: Path | None = None,
@@ -121,13 +110,24 @@ def read_skill(
     trained: Sequence[str] = (),
 ) -> Skill:
     """Read a skill folder, of which more than SKILL.md may be trained, or the files of a free document."""
+    files: list[File] = []
     if SkillPlace(".", tuple(trained)).free:
-        return _read_free_document(folder, trained)
+        for path in trained:
+            place = folder / path
+            if not place.resolve().is_relative_to(folder.resolve()) or place.is_symlink():
+                raise SkillError(f"{place}: expected a file of its own, found a link; list the file that it leads to")
+            files.append(File(path, _read(place, MAX_SKILL_BYTES)))
+        return skill_from_files(folder.name, tuple(files), trained)
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
         found = f"a file; give the folder {str(root.parent)!r}" if root.exists() else "nothing there; check the path"
         raise SkillError(f"expected a skill folder at {str(folder)!r}, found {found}")
-    _require_skill_file(root)
+    try:
+        names = [entry.name for entry in root.iterdir()]
+    except OSError as error:
+        raise _unreadable(root, error) from error
+    if SKILL_FILE not in names:  # so that a wrong folder is not read whole
+        raise SkillError(_missing(str(root), names))
     walk = _Walk(root, (within or root).resolve())
     listed = list(walk.files())
     hidden = private([place for one in listed for place in (one.place, *one.links)]) if private else ()
@@ -135,9 +135,11 @@ def read_skill(
     places = {one.path: one.place for one in own}
     if SKILL_FILE not in places:
         raise SkillError(f"{root}: {'; '.join(walk.left_out) or f'expected a file {SKILL_FILE!r}, found a folder'}")
-    _check_sizes(str(root), [_size(place) for place in places.values()])
+    try:
+        _check_sizes(str(root), [place.stat().st_size for place in places.values()])
+    except OSError as error:
+        raise _unreadable(root, error) from error
     left = MAX_SKILL_BYTES
-    files: list[File] = []
     for path in sorted(places):
         files.append(File(path, _read(places[path], left)))
         left -= len(files[-1].content)
@@ -199,7 +201,9 @@ def skill_from_files(name: str, files: tuple[File, ...], trained: Sequence[str] 
     """Make a skill of its files, as they come from a folder or a git version, or a free document."""
     known: dict[str, File] = {}
     for file in files:
-        if file.path != PurePosixPath(file.path).as_posix() or file.path.startswith("/") or _leaves(file.path):
+        path = PurePosixPath(file.path)
+        leaves = file.path in ("", ".") or ".." in path.parts or "\x00" in file.path
+        if leaves or file.path != path.as_posix() or file.path.startswith("/"):
             raise SkillError(f"skill {name!r}: expected a plain relative path, found {file.path!r}; rename the file")
         if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
@@ -242,16 +246,6 @@ def decode_skill(name: str, encoded: bytes) -> Skill:
             f"skill {name!r}: expected a recorded skill, found {encoded[:40]!r}; start a new run"
         ) from error
     return skill_from_files(name, files, tuple(names[end + 1 :]))
-
-
-def _require_skill_file(root: Path) -> None:
-    """Look before reading the rest, so that a wrong folder is not read whole."""
-    try:
-        names = [entry.name for entry in root.iterdir()]
-    except OSError as error:
-        raise _unreadable(root, error) from error
-    if SKILL_FILE not in names:
-        raise SkillError(_missing(str(root), names))
 
 
 def _missing(place: str, names: Iterable[str]) -> str:
@@ -331,13 +325,6 @@ class _Walk:
         return str(place.readlink()) if place.is_symlink() else None
 
 
-def _size(place: Path) -> int:
-    try:
-        return place.stat().st_size
-    except OSError as error:
-        raise _unreadable(place, error) from error
-
-
 def _read(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes; what it was when listed is not relied on."""
     try:
@@ -362,8 +349,3 @@ def _unreadable(path: Path, error: OSError) -> SkillError:
     return SkillError(
         f"{path}: expected to read it, found: {error.strerror or error}; check that it exists and its permissions"
     )
-
-
-def _leaves(path: str) -> bool:
-    """Return whether a path could name something outside its folder."""
-    return path in ("", ".") or ".." in PurePosixPath(path).parts or "\x00" in path

@@ -3,7 +3,6 @@
 The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +10,13 @@ from typing import TypeAlias
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, find_unread_line, read_plain_yaml
+from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, read_plain_yaml
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
 
 _PLAIN_FIELD = re.compile(r"(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
 
-_VALUE_LINE = re.compile(r"(?P<name>[a-zA-Z_-]+):\s+(?P<value>\S.*)")
-_SPECIAL = re.compile(r"[{}[\]*&#!|>%@`]|: ")
 
 Value: TypeAlias = "str | int | float | bool | tuple[Value, ...] | Fields | None"
 """What a field can hold; dates stay the text they are."""
@@ -109,27 +106,10 @@ def read_leniently(document: SkillDocument) -> Frontmatter:
     for number, line in enumerate(text.splitlines(), first):
         match = _PLAIN_FIELD.fullmatch(line)
         if match and match["name"] not in found:
-            found[match["name"]] = Field(match["name"], _unquoted(match["value"]), number)
+            value = match["value"]
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            found[match["name"]] = Field(match["name"], value[1:-1] if quoted else value, number)
     return Frontmatter(Fields(tuple(found.values())))
-
-
-def find_dropped_line(document: SkillDocument) -> int | None:
-    """Return the line for which Claude Code drops the whole frontmatter; None where it reads it.
-
-    It reads YAML strictly, and once more with those values quoted that stand on one line and have special characters.
-    """
-    text = (document.frontmatter or "")[:MAX_FRONTMATTER_BYTES].replace("\r\n", "\n")
-    line = find_unread_line(text)
-    if line is None or find_unread_line("\n".join(map(_quote_value, text.split("\n")))) is None:
-        return None
-    return line + 2
-
-
-def _quote_value(line: str) -> str:
-    found = _VALUE_LINE.fullmatch(line)
-    if found is None or found["value"][0] == found["value"][-1] in "\"'" or not _SPECIAL.search(found["value"]):
-        return line
-    return f"{found['name']}: {json.dumps(found['value'])}"
 
 
 def listed_description(document: SkillDocument) -> str:
@@ -137,11 +117,6 @@ def listed_description(document: SkillDocument) -> str:
     described = (read_leniently(document).description or "").strip()
     lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
     return described or next((line for line in lines if line and line != "---"), "")
-
-
-def _unquoted(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
 
 
 def _fields(value: Mapping[str, object], lines: Mapping[ValuePath, int], place: ValuePath = ()) -> Fields:

@@ -1,7 +1,4 @@
-"""Find what Claude Code puts in place of text when it loads a skill: commands and values.
-
-A command is a code span or block after an exclamation mark.
-"""
+"""Find the commands that Claude Code runs when it loads a skill: code spans or blocks after an exclamation mark."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +9,6 @@ _SPAN = re.compile(r"(?<![^\s\ufeff])!`+[^`]*`*")
 # A run is taken whole or not at all: tried again at each of its characters, it would take quadratic time.
 _FENCE_RUN = re.compile(r"(?P<ticks>[`~]++)[ \t]*+(?P<mark>!?)")
 _FENCE = re.compile(r"`{3}|~{3}")
-_VALUE = re.compile(r"\$(?:\{CLAUDE_\w{1,60}\}?|CLAUDE_\w{1,60}|\{?ARGUMENTS\b(?:\[\d{1,3}\])?\}?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +36,3 @@ def find_load_commands(text: str) -> Iterator[LoadCommand]:
             start, end = run.start() + fence.start(), text.find(fence[0], run.end())
             position = len(text) if end < 0 else end + len(fence[0])
             yield LoadCommand(start, text[start:position], is_block=True)
-
-
-def find_load_values(text: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """Find values that are filled in on load: arguments, and what Claude Code knows of the session.
-
-    >>> [found[0] for found in find_load_values("Run ${CLAUDE_SKILL_DIR}/a.py on $ARGUMENTS[0], not on $HOME.")]
-    ['${CLAUDE_SKILL_DIR}', '$ARGUMENTS[0]']
-    """
-    return _VALUE.finditer(text, start)

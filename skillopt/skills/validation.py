@@ -12,9 +12,8 @@ from itertools import chain
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, find_dropped_line, read_frontmatter
-from skillopt.skills.load_commands import find_load_commands, find_load_values
-from skillopt.skills.plain_yaml import find_cut_values
+from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.load_commands import find_load_commands
 from skillopt.skills.trained_files import parse_file
 
 
@@ -52,19 +51,12 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME, _MAX_DESCRIPTION, _MAX_COMPATIBILITY = 64, 1024, 500
 _MAX_BODY_LINES, _MAX_BODY_TOKENS = 500, 5000
 _SPECIFIED = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-_CLAUDE_FLAGS = ("disable-model-invocation", "user-invocable")
-_CLAUDE_CHOICES = {
-    "context": ("fork",),
-    "effort": ("low", "medium", "high", "xhigh", "max"),
-    "shell": ("bash", "powershell"),
-}
 _CLAUDE_KEYS = (
-    *_CLAUDE_FLAGS,
-    *_CLAUDE_CHOICES,
-    *("when_to_use", "argument-hint", "arguments", "disallowed-tools", "model", "agent", "hooks", "paths"),
+    *("disable-model-invocation", "user-invocable", "context", "effort", "shell", "when_to_use", "argument-hint"),
+    *("arguments", "disallowed-tools", "model", "agent", "hooks", "paths"),
 )
 _CLAUDE_LISTING = 1536
-_CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
+_CODEX_DESCRIPTION, _CODEX_READ = 1024, 10_000
 _MOST_SHOWN = 60
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
@@ -73,10 +65,6 @@ _NO_DESCRIPTION = "found no description; the first heading or paragraph is liste
 _NO_FRONTMATTER = (
     "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
     "'---', both fields, '---'"
-)
-_DROPPED = (
-    "expected YAML, found a line at which it ends, so Claude Code drops all of the frontmatter, the description too; "
-    "indent lines that go on with a value, or write it on one line in quotes"
 )
 _MOVE = "move detail to files in references/"
 
@@ -88,8 +76,6 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     findings += _encoding(document)
     if document.place.free:
         return tuple(findings)
-    if dropped := find_dropped_line(document):
-        findings.append(_error(dropped, _DROPPED, Level.CLAUDE_CODE))
     unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
         frontmatter = read_frontmatter(document)
@@ -106,7 +92,7 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
             )
         else:
             rules = (_name(skill, frontmatter), _description(frontmatter), _optional(frontmatter), _keys(frontmatter))
-            findings += chain(*rules, _claude(frontmatter), _cut(document, frontmatter))
+            findings += chain(*rules, _claude(frontmatter))
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.level, finding.severity)))
 
 
@@ -179,9 +165,6 @@ def _clients_body(document: SkillDocument) -> Iterator[Finding]:
         shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
         message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
         yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
-    for match in find_load_values(document.text, document.body_start):
-        message = f"{match[0]!r} is filled in by Claude Code only; say it in words that hold without it"
-        yield _warning(document.line_of(match.start()), message, Level.CODEX)
     size = len(document.render())
     if size > _CODEX_READ:
         message = (
@@ -224,21 +207,6 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
     if len(text) > _CODEX_DESCRIPTION:
         message = f"the description is cut after {_CODEX_DESCRIPTION} of its {len(text)} characters; shorten it"
         yield _warning(line, message, Level.CODEX)
-    elif len(text) > _CODEX_LISTING // 10:
-        message = (
-            f"the description takes {len(text)} of the about {_CODEX_LISTING} characters that all listed skills share; "
-            f"shorten it below {_CODEX_LISTING // 10}, or others are cut"
-        )
-        yield _warning(line, message, Level.CODEX)
-
-
-def _cut(document: SkillDocument, frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Find texts that a comment cuts."""
-    cut = set(find_cut_values(document.frontmatter or ""))
-    for field in frontmatter.fields.items:
-        if field.name in ("description", "when_to_use") and field.value in cut:
-            end = str(field.value)[-_MOST_SHOWN:]
-            yield _warning(field.line, f"the text ends with {end!r}, for ' #' begins a comment; put it in quotes")
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
@@ -286,23 +254,13 @@ def _count(fields: Sequence[Field]) -> str:
 
 
 def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Check what Claude Code makes of its own keys."""
-    for field in frontmatter.fields.items:
-        if field.name in _CLAUDE_FLAGS and not isinstance(field.value, bool):
-            yield _warning(
-                field.line, f"expected {field.name} to be true or false, found {_kind(field.value)}", Level.CLAUDE_CODE
-            )
-        choices = _CLAUDE_CHOICES.get(field.name)
-        if choices and field.value not in choices:
-            message = f"expected {field.name} to be {' or '.join(choices)}, found {_kind(field.value)}"
-            yield _warning(field.line, message, Level.CLAUDE_CODE)
-    hidden = frontmatter.fields.find("disable-model-invocation")
+    """Check what Claude Code makes of a skill that is hidden from the model, or has no or a long description."""
+    hidden, usage = (frontmatter.fields.find(name) for name in ("disable-model-invocation", "when_to_use"))
     if hidden and hidden.value is True:
         message = (
             "hides the skill from the model, so it is used only when a person names it; remove it unless that is meant"
         )
         yield _warning(hidden.line, f"'disable-model-invocation: true' {message}", Level.CLAUDE_CODE)
-    usage = frontmatter.fields.find("when_to_use")
     size = len(frontmatter.description or "") + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
     if not frontmatter.description:
         yield _warning(frontmatter.line_of("description"), _NO_DESCRIPTION, Level.CLAUDE_CODE)
