@@ -24,7 +24,6 @@ from skillopt.nightly.descriptions import expect_descriptions
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
-from skillopt.shrink.shrinking import Shortening
 
 _LONGEST = 70
 """Characters of a unit that are shown."""
@@ -61,8 +60,7 @@ def shrink(
 
     Ablation removes lines, list items, table rows, code blocks and sections in groups, task by task. Old and shorter
     text are then compared on all tasks: a test of non-inferiority decides whether it becomes a version or a draft. No
-    optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task covers stays,
-    because no task can tell whether it is needed.
+    optimizer model is needed. Text that no task covers stays, because no task can tell whether it is needed.
 
     With --descriptions, it shows what each client lists of all skills, and shortens descriptions as long as the agent
     loads each skill for the requests of its trigger set as before.
@@ -78,10 +76,9 @@ def shrink(
     if dry_run:
         show(forecast, lambda one: f"Dry run: nothing was executed. {one.words}", as_json=as_json)
         return
-    rewrite = options.model is not None
-    ask_to_pay(foresee_payment(selection, drafts=rewrite), forecast.words, yes=yes)
+    ask_to_pay(foresee_payment(selection, drafts=False), forecast.words, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = shrink_skill(selection, Shortening(drop_unexercised, rewrite), start=start, observer=observer)
+        found = shrink_skill(selection, drop_unexercised=drop_unexercised, start=start, observer=observer)
     show(found, partial(_text, verbose=verbose, unexercised=unexercised), as_json=as_json)
 
 

@@ -48,7 +48,7 @@ from skillopt.runs.run import open_draft
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
 from skillopt.shrink.run import shrink_skill
-from skillopt.shrink.shrinking import SHRINK, Shortening
+from skillopt.shrink.shrinking import SHRINK
 from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -323,7 +323,7 @@ def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNig
         return replace(row, shrunk=f"not shrunk: {waits}")
     meter = night.remaining.meter_for(1.0)
     try:
-        done = shrink_skill(selection, Shortening(), start=state.start, observer=night.observer, allowance=meter)
+        done = shrink_skill(selection, start=state.start, observer=night.observer, allowance=meter)
         row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
     except BusyError:
         raise

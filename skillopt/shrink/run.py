@@ -16,7 +16,7 @@ from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.run import DraftState, RecordedRun
-from skillopt.shrink.shrinking import SHRINK, Shortening, expect_shrinkable, shrink, shrink_tasks
+from skillopt.shrink.shrinking import SHRINK, expect_shrinkable, shrink, shrink_tasks
 from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
@@ -94,24 +94,24 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
 
 def shrink_skill(
     selection: Selection,
-    how: Shortening,
     *,
+    drop_unexercised: bool = False,
     start: Start = "auto",
     observer: RunObserver | None = None,
     allowance: Meter | None = None,
 ) -> Shrunk:
     """Shrink a skill, or go on with that; what loses nothing is a version, anything else that is shorter the draft."""
-    plan = make_plan(selection, proposer="" if how.rewrite else _PROPOSER, allowance=allowance)
+    plan = make_plan(selection, proposer=_PROPOSER, allowance=allowance)
     observer = observer or RunObserver()
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         skill = incumbent_of(plan.target, plan.repository, start)
         observer.notice(_forecast(plan, skill).words)
         settings = plan.target.settings
-        config = config_of(settings, (*plan.identities, f"{SHRINK} {how}"))
+        config = config_of(settings, (*plan.identities, f"{SHRINK} {drop_unexercised}"))
         record = record_run(plan, ledger, skill, config, settings.seed)
         run = RecordedRun(plan, ledger, record, observer)
-        events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, how))
+        events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, drop_unexercised=drop_unexercised))
     mark_reported(root, record.id)
     return Shrunk(
         run=record.id,

@@ -12,7 +12,6 @@ from typing import Final
 
 from skillopt.loop.course import Course
 from skillopt.loop.evidence import PassRates, TrainEvidence
-from skillopt.rollouts import Rollout
 from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
@@ -97,7 +96,8 @@ def measure_start(search: Search) -> Course[None]:
     for _ in range(_STARTS):
         found = yield from search.evidence.run(search.evidence.draft.skill, names)
         search.unmeasured.update(name for name in names if name not in found)
-        search.partial = search.partial or any(_is_partial(seen.rollout) for seen in found.values())
+        scores = (seen.rollout.score for seen in found.values())
+        search.partial = search.partial or any(score is not None and score.value % 1 > 0 for score in scores)
         for name, seen in found.items():
             wrong.setdefault(name, []).append(seen.symptoms)
         names = [name for name in found if any(wrong[name]) and 2 * wrong[name].count(frozenset()) <= _STARTS]
@@ -119,10 +119,6 @@ def _note_start(search: Search, name: str, runs: Sequence[frozenset[str]]) -> No
         search.known[name], search.passed[name] = frozenset[str]().union(*runs), []
     elif name not in search.failing:
         search.failing.append(name)
-
-
-def _is_partial(rollout: Rollout) -> bool:
-    return rollout.score is not None and rollout.score.value % 1 > 0
 
 
 def _is_steady(runs: Sequence[frozenset[str]]) -> bool:
@@ -213,18 +209,9 @@ def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Course[Uni
     return None
 
 
-def fails_under(search: Search, skill: Skill, name: str) -> Course[bool]:
-    """Return whether a task fails under another text, run after run until that is clear."""
-    return (yield from _fails_with(search, skill, name, _SURE))
-
-
 def _fails(search: Search, out: Sequence[Unit], name: str, bounds: tuple[float, float, float]) -> Course[bool]:
-    """Return whether a task fails without some units."""
-    return (yield from _fails_with(search, search.build(out), name, bounds))
-
-
-def _fails_with(search: Search, skill: Skill, name: str, bounds: tuple[float, float, float]) -> Course[bool]:
-    rates = search.evidence.rates
+    """Return whether a task fails without some units, run after run until that is clear."""
+    skill, rates = search.build(out), search.evidence.rates
     begin, cleared, enough = bounds
     asked = search.questions.setdefault((skill.digest, name), _Question(begin))
     while cleared < asked.evidence < enough and len(asked.passed) < _MOST_RUNS:

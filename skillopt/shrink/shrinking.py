@@ -6,31 +6,27 @@ own. A second look follows only on what the first one showed to be broken, and h
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.errors import EditError, ProviderError, ReplyError, UsageError
+from skillopt.errors import EditError, UsageError
 from skillopt.gate.comparison import Pairs, compare, expect_measured
 from skillopt.gate.decide import LOSS_ERRORS, Terms, Verdict, rule_out_loss
 from skillopt.gate.families import find_families
 from skillopt.gate.grades import Against
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
-from skillopt.loop.course import Answerer, Course, ask, go
+from skillopt.loop.course import Answerer, go
 from skillopt.loop.draft import find_held
-from skillopt.loop.edit_checks import check_edits
 from skillopt.loop.evidence import TrainEvidence
-from skillopt.prompts.shortening import SHORTER_SCHEMA, ask_shorter, read_shorter
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
-from skillopt.shrink.search import Search, confirm, fails_under, find_needed, measure_start
+from skillopt.shrink.search import Search, confirm, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
-from skillopt.skills.addresses import own_text
-from skillopt.skills.document import Section, Skill, estimate_tokens
-from skillopt.skills.edits import Change, Edit, Op, apply_edits
+from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.skills.edits import Change, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
 SHRINK: Final = "shrink"
@@ -42,29 +38,11 @@ UNEXERCISED: Final = "unexercised: no task can tell whether it is needed"
 _GONE: Final = "no task fails without it"
 """Reason of a unit that goes."""
 
-_LEAST_TOKENS: Final = 40
-"""Tokens of a section's own text from which a model is asked for a shorter one."""
-
-_REASON: Final = "The section in fewer words; each task that needs it passes with them."
-
 _AT_A_TIME: Final = 3
 """Tasks that search side by side: more of them find the same units again and again."""
 
 _NOISY_REPEATS: Final = 2
 """Repeats of each task in the verdict where outcomes vary: with 24 tasks a third one shows 2 to 4% more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shortening:
-    """How a skill is shortened: by deletions, and also by these.
-
-    Args:
-        drop_unexercised: Delete units of which no task can tell whether they are needed.
-        rewrite: Ask the optimizer model to say sections in fewer words.
-    """
-
-    drop_unexercised: bool = False
-    rewrite: bool = False
 
 
 def shrink_tasks(suite: Suite) -> tuple[Task, ...]:
@@ -81,21 +59,36 @@ def expect_shrinkable(skill: Skill, suite: Suite, settings: Settings) -> None:
     """
     if not find_units(skill.document):
         raise UsageError(f"{skill.name}: expected lines or paragraphs below the frontmatter, found none to leave out")
-    if not shrink_tasks(suite):
+    tasks, cap = len(shrink_tasks(suite)), settings.max_rollouts
+    if not tasks:
         raise UsageError(f"suite {suite.name!r}: expected tasks that are not held out, found none; add some")
-    Shrinking.expect_cap(len(shrink_tasks(suite)), settings)
+    least = (2 + _TEXTS) * tasks
+    if cap is not None and cap < least:
+        raise UsageError(
+            f"expected max_rollouts of at least {least} to {SHRINK} with {tasks} tasks (once each for the first text, "
+            f"the search, and both texts of the verdict), found {cap}; raise it"
+        )
 
 
 def shrink(
-    skill: Skill, suite: Suite, settings: Settings, runner: Runner, how: Shortening | None = None
+    skill: Skill, suite: Suite, settings: Settings, runner: Runner, *, drop_unexercised: bool = False
 ) -> Iterator[events.Event]:
-    """Shorten a skill as events, the search capped so that the rollouts of the verdict are left.
+    """Shorten a skill by deletions as events, the search capped so that the rollouts of the verdict are left.
+
+    Units of which no task can tell whether they are needed go with `drop_unexercised`.
 
     Raises:
         UsageError: As in `expect_shrinkable`.
     """
     expect_shrinkable(skill, suite, settings)
-    return Shrinking(skill, shrink_tasks(suite), settings, runner, how or Shortening()).as_events(suite)
+    run = _Shrinking(skill, shrink_tasks(suite), settings, runner, drop=drop_unexercised)
+    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 0)
+    try:
+        reason, accepted = yield from run.run()
+        reached = False
+    except BudgetReached as end:
+        reason, accepted, reached = str(end), 0, True
+    yield events.RunEnded(reason, accepted, run.runner.rollouts_asked, run.runner.calls_asked, capped=reached)
 
 
 _Told = Generator[events.Event, None, None]
@@ -105,13 +98,11 @@ _TEXTS: Final = 2
 """Texts that the verdict compares."""
 
 
-class Shrinking:
+class _Shrinking:
     """One run, on `tasks` that search and verdict run."""
 
-    def __init__(
-        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, how: Shortening
-    ) -> None:
-        self.skill, self.tasks, self.settings, self.how = skill, tasks, settings, how
+    def __init__(self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, *, drop: bool) -> None:
+        self.skill, self.tasks, self.settings, self.drop = skill, tasks, settings, drop
         self.runner = CappedRunner(runner, settings, 0, _TEXTS * len(tasks))
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
@@ -120,34 +111,6 @@ class Shrinking:
         self.order = draw.sample(list(tasks), len(tasks))
         self.names = tuple(task.id for task in self.order)
         self._built: dict[tuple[tuple[str, int], ...], Skill] = {}
-        self._rewritten: list[Edit] = []
-
-    @classmethod
-    def least(cls, tasks: int) -> int:
-        """Count the rollouts of the start, of one run without a group, and of the verdict."""
-        return (2 + _TEXTS) * tasks
-
-    @classmethod
-    def expect_cap(cls, tasks: int, settings: Settings) -> None:
-        """Refuse a cap under which nothing can be shown."""
-        cap, least = settings.max_rollouts, cls.least(tasks)
-        if cap is not None and cap < least:
-            raise UsageError(
-                f"expected max_rollouts of at least {least} to {SHRINK} with {tasks} tasks (once each for the first "
-                f"text, the search, and both texts of the verdict), found {cap}; raise it"
-            )
-
-    def as_events(self, suite: Suite) -> Iterator[events.Event]:
-        """Run it as events; refuse a cap under which nothing can be shown."""
-        runner = self.runner
-        self.expect_cap(len(self.tasks), self.settings)
-        yield events.RunStarted(self.skill.name, self.skill.digest, suite.name, suite.digest, 0)
-        try:
-            reason, accepted = yield from self.run()
-            reached = False
-        except BudgetReached as end:
-            reason, accepted, reached = str(end), 0, True
-        yield events.RunEnded(reason, accepted, runner.rollouts_asked, runner.calls_asked, capped=reached)
 
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
@@ -157,8 +120,6 @@ class Shrinking:
         if not telling:
             return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
         yield from self._find(telling)
-        if self.how.rewrite:
-            yield from self._rewrite()
         for number in range(len(LOSS_ERRORS)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
@@ -191,7 +152,7 @@ class Shrinking:
             for at in range(0, len(left), _AT_A_TIME):
                 yield from go([find_needed(self.search, name) for name in left[at : at + _AT_A_TIME]], self.answers)
         alone = Counter(unit.heading for unit in self.search.needed)
-        for unit in [] if self.how.drop_unexercised else list(self.search.needed):
+        for unit in [] if self.drop else list(self.search.needed):
             if alone[unit.heading] == 1 and unit.heading not in self._general:
                 yield from go([confirm(self.search, unit)], self.answers)
 
@@ -201,19 +162,9 @@ class Shrinking:
         path, first = self.skill.document.parts[0].path, self.skill.document.file()
         return frozenset((path, at) for at in (-1, *(section.start for section in first.sections[:1])))
 
-    def _rewrite(self) -> _Told:
-        """Ask for sections of the short text in fewer words."""
-        short, _ = self._short()
-        courses = [
-            _rewrite_section(self.search, short, one, self.settings, self._rewritten)
-            for one in _sections_to_rewrite(self.search, short)
-        ]
-        yield from go(courses, self.answers)
-
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
         self.runner.release(_TEXTS * len(self.tasks))
-        known = set(self.search.needed)
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
                 del self.search.questions[key]
@@ -221,10 +172,6 @@ class Shrinking:
             yield from go([find_needed(self.search, name) for name in broken], self.answers)
         except BudgetReached:
             return False
-        put_back = {unit.section for unit in self.search.needed if unit not in known}
-        self._rewritten = [
-            edit for edit in self._rewritten if edit.section not in put_back and not {*edit.tasks} & {*broken}
-        ]
         after, _ = self._short()
         return after.digest != short.digest and self.runner.left >= _TEXTS * len(self.tasks)
 
@@ -254,19 +201,14 @@ class Shrinking:
             answer = seen.rollout.trajectory.answer if seen else ""
             yield "\n".join((task.prompt, answer, *(f"{file.path}\n{file.text}" for file in task.files)))
 
-    def _gone(self) -> list[Unit]:
-        kept = set() if self.how.drop_unexercised else set(self.unexercised)
-        return [unit for unit in self.search.idle if unit not in kept]
-
     def _short(self) -> tuple[Skill, tuple[Change, ...]]:
         """Return the short text and the edits that it takes."""
-        gone = self._gone()
+        kept = set() if self.drop else set(self.unexercised)
+        gone = [unit for unit in self.search.idle if unit not in kept]
         short = self._without(gone)
         edits = deletions(self.skill.document, gone, dict.fromkeys(gone, f"{_GONE[0].upper()}{_GONE[1:]}."))
         try:
-            changes = apply_edits(self.skill.document, edits).changes
-            rewritten = apply_edits(short.document, self._rewritten)
-            return short.with_document(rewritten.document), (*changes, *rewritten.changes)
+            return short, apply_edits(self.skill.document, edits).changes
         except EditError as error:
             raise UsageError(
                 f"{self.skill.name}: the text cannot be cut without breaking its structure: {error}"
@@ -287,7 +229,7 @@ class Shrinking:
 
     def _told(self) -> Iterator[events.Event]:
         """Tell of each unit whether it stays, why, and which tasks need it."""
-        unexercised = set() if self.how.drop_unexercised else set(self.unexercised)
+        unexercised = set() if self.drop else set(self.unexercised)
         for unit in self.search.units:
             tasks = tuple(self.search.needed.get(unit, ()))
             kept = unit in unexercised or bool(tasks)
@@ -311,55 +253,3 @@ class Shrinking:
             yield events.DraftGraded(text, changes, verdict.grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         return f"{old} → {new} tokens: {verdict.reason}{held}", int(accepted and not marks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rewriting:
-    """A section of the short text, and the tasks that need some of it."""
-
-    section: Section
-    text: str
-    tasks: tuple[str, ...]
-
-
-def _sections_to_rewrite(search: Search, short: Skill) -> tuple[_Rewriting, ...]:
-    """List the sections of a short text that tasks need and that are long enough to be said in fewer words."""
-    found = list[_Rewriting]()
-    for section in short.document.sections:
-        start, end = own_text(short.document, section)
-        text = short.document.text[start:end].strip("\n")
-        needed = (names for unit, names in search.needed.items() if unit.text in text)
-        tasks = tuple(dict.fromkeys(name for names in needed for name in names))
-        if tasks and estimate_tokens(text) >= _LEAST_TOKENS:
-            found.append(_Rewriting(section, text, tasks))
-    return tuple(found)
-
-
-def _rewrite_section(
-    search: Search, short: Skill, one: _Rewriting, settings: Settings, taken: list[Edit]
-) -> Course[None]:
-    """Ask for a shorter text of a section, and take it if each task that needs the section passes with it."""
-    try:
-        (reply,) = yield from ask([ask_shorter(one.text)], SHORTER_SCHEMA)
-        content = read_shorter(reply.text)
-    except (ProviderError, ReplyError) as error:
-        yield events.StepFailed(1, "rewriting", f"section {one.section.title!r}: {error}")
-        return
-    if not content.strip() or estimate_tokens(content) >= estimate_tokens(one.text):
-        return
-    edit = Edit(
-        f"w{one.section.line}", Op.REWRITE, "", one.section.title, content=content, rationale=_REASON, tasks=one.tasks
-    )
-    sound, refused = check_edits(short.document, [edit], settings.allow)
-    if refused:
-        yield events.EditRefused(1, edit, refused[0][1])
-        return
-    candidate = short.with_document(apply_edits(short.document, [sound[0].edit]).document)
-    for name in one.tasks:
-        if (yield from fails_under(search, candidate, name)):
-            yield events.EditScreened(
-                1, edit, len(one.tasks), 0, failed=0, kept=False, reason=f"task {name} fails with it"
-            )
-            return
-    taken.append(edit)
-    yield events.EditScreened(1, edit, len(one.tasks), 0, failed=0, kept=True, reason="its tasks pass with fewer words")

@@ -9,19 +9,16 @@ from skillopt.errors import UsageError
 from skillopt.gate.grades import Against
 from skillopt.loop.events import (
     DraftGraded,
-    EditRefused,
-    EditScreened,
     Event,
     GateDecided,
     RunEnded,
-    StepFailed,
     TextScreened,
     VersionAccepted,
     newest_draft,
 )
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.shrink.shrinking import UNEXERCISED, Shortening, shrink
+from skillopt.shrink.shrinking import UNEXERCISED, shrink
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.trained_files import join_files, split_text
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -53,7 +50,7 @@ def run(
     runner = ScriptedRunner(answer, lambda prompt: prompt)
     settings = settings_with({} if max_rollouts is None else {"max_rollouts": max_rollouts})
     skill = Skill("x", SkillDocument(text))
-    return list(shrink(skill, suite(tasks), settings, runner, Shortening(drop_unexercised))), runner.requests
+    return list(shrink(skill, suite(tasks), settings, runner, drop_unexercised=drop_unexercised)), runner.requests
 
 
 def body(*lines: str) -> str:
@@ -161,54 +158,6 @@ def test_the_same_call_comes_to_the_same_events() -> None:
     assert run(body(*LINES), NEEDED)[0] == run(body(*LINES), NEEDED)[0]
 
 
-def shortened(reply: str, *, works: bool = True) -> tuple[list[Event], list[str]]:
-    """Shrink a text of one long section that each task needs, with a model that always replies the same."""
-    long = "- Write each date as four digits of the year, two of the month, two of the day, with a hyphen between them."
-    more = "- Also remember that a date is written in this way in each row, and also in each column that holds a date."
-    prompts: list[str] = []
-
-    def answer(request: RolloutRequest) -> Rollout:
-        text = request.skill.text if request.skill else ""
-        return scored(request, float((long in text and more in text) or (works and "YYYY" in text)))
-
-    def model(prompt: str) -> str:
-        prompts.append(prompt)
-        return reply
-
-    skill = Skill("x", SkillDocument(f"# Rules\n\n## Dates\n\n{long}\n{more}\n\n## Rest\n\n- Be kind.\n"))
-    runner = ScriptedRunner(answer, model)
-    return list(shrink(skill, suite(), settings_with({}), runner, Shortening(True, rewrite=True))), prompts  # noqa: FBT003 - it is drop_unexercised
-
-
-def test_a_section_in_fewer_words_is_taken_where_its_tasks_pass_with_it() -> None:
-    events, prompts = shortened('{"text": "- Write dates as YYYY-MM-DD."}')
-    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
-    assert version.text == "# Rules\n\n## Dates\n\n- Write dates as YYYY-MM-DD.\n"
-    (prompt,) = prompts
-    assert "digits of the year" in prompt
-    assert "Be kind" not in prompt
-
-
-@pytest.mark.parametrize(
-    ("reply", "works", "why"),
-    [
-        ('{"text": "- Write dates as YYYY-MM-DD."}', False, "fails with it"),
-        ('{"text": "- YYYY <!-- hidden -->"}', True, "adds an HTML comment"),
-        ("no idea", True, "expected a JSON object"),
-        ('{"text": ""}', True, ""),
-    ],
-)
-def test_a_rewriting_that_fails_is_refused_or_is_none_leaves_the_section_as_it_is(
-    reply: str, why: str, *, works: bool
-) -> None:
-    events, _ = shortened(reply, works=works)
-    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
-    assert "digits of the year" in version.text
-    told = [str(event) for event in events if isinstance(event, EditScreened | EditRefused | StepFailed)]
-    assert why in "".join(told)
-    assert bool(told) == bool(why)
-
-
 def test_reference_files_lose_what_no_task_needs_and_go_whole_where_they_are_dropped() -> None:
     files = {
         "SKILL.md": body(*LINES),
@@ -220,17 +169,17 @@ def test_reference_files_lose_what_no_task_needs_and_go_whole_where_they_are_dro
         text = request.skill.text if request.skill else ""
         return scored(request, float(all(f"{rule}\n" in text for rule in (*NEEDED, "- rule 21"))))
 
-    def shrunk(how: Shortening) -> dict[str, str]:
+    def shrunk(*, drop: bool) -> dict[str, str]:
         document = SkillDocument(join_files(files.items(), ("references/",)), ("references/",))
         runner = ScriptedRunner(answer, lambda prompt: prompt)
-        events = list(shrink(Skill("x", document), suite(), settings_with({}), runner, how))
+        events = list(shrink(Skill("x", document), suite(), settings_with({}), runner, drop_unexercised=drop))
         (version,) = [event for event in events if isinstance(event, VersionAccepted)]
         assert all(change.edit.file for change in version.changes)
         return {part.path: part.text for part in split_text(version.text)}
 
-    kept = shrunk(Shortening())
+    kept = shrunk(drop=False)
     assert (kept["references/a.md"], kept["references/b.md"]) == ("# Dates\n\n- rule 21\n", files["references/b.md"])
-    assert shrunk(Shortening(drop_unexercised=True)).keys() == {"SKILL.md", "references/a.md"}
+    assert shrunk(drop=True).keys() == {"SKILL.md", "references/a.md"}
 
 
 def test_a_task_that_passed_once_by_chance_is_forgotten_with_all_that_it_seemed_to_need() -> None:
