@@ -18,8 +18,6 @@ from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading
 from skillopt.tasks import Suite, Task
 
-__all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]
-
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
     "tasks-and-verifiers` names, found none; add one, or name its file"
@@ -57,9 +55,9 @@ def read_tasks(path: Path | str, *, commands: bool = False, executor: ExecutorCh
     # Suites come from anywhere, and many readers of many formats meet what nobody thought of: a folder where a file is
     # expected, a number too large, a value nested too deep. For a person each is a wrong suite, never a traceback.
     except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise SuiteError(
-            f"{path}:1: expected a suite that can be read, found: {_in_words(error)}; correct the file"
-        ) from error
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        found = " ".join(text.split())[:300] or type(error).__name__
+        raise SuiteError(f"{path}:1: expected a suite that can be read, found: {found}; correct the file") from error
 
 
 def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
@@ -73,16 +71,17 @@ def _read(path: Path, executor: ExecutorChoice, *, commands: bool) -> Reading:
     module, _, function = TASK_FORMATS[name].reader.partition(":")
     given = (file, executor) if TASK_FORMATS[name].executor else (file,)
     reading = cast("Reading", getattr(import_module(module), function)(*given))  # the table names only readers
-    reading = replace(reading, format=name).leave_out(partial(_elsewhere, executor))
+
+    def elsewhere(task: Task) -> str:
+        """Say why a task cannot run where the setting `executor` wants it; empty where it can."""
+        there = task.environment
+        if there is None or executor == "auto" or (executor == "container") == bool(there.container):
+            return ""
+        where = f"it was imported for {there.container or 'the sandbox'}"
+        return f"{where}; expected executor 'auto', found {executor!r}; change it, or import it again"
+
+    reading = replace(reading, format=name).leave_out(elsewhere)
     return reading if commands or TASK_FORMATS[name].commands else reading.leave_out(partial(_unread, reading))
-
-
-def _elsewhere(executor: ExecutorChoice, task: Task) -> str:
-    """Say why a task cannot run where the setting `executor` wants it; empty where it can."""
-    if task.environment is None or executor == "auto" or (executor == "container") == bool(task.environment.container):
-        return ""
-    where = task.environment.container or "the sandbox"
-    return f"it was imported for {where}; expected executor 'auto', found {executor!r}; change it, or import it again"
 
 
 def brings_command(task: Task) -> bool:
@@ -100,11 +99,6 @@ def _unread(reading: Reading, task: Task) -> str:
         f"its check runs a script of the suite ({one_line(found)}); read it, then take the task over with "
         f"`skillopt import {path}`"
     )
-
-
-def _in_words(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(text.split())[:300] or type(error).__name__
 
 
 def _without_tasks(reading: Reading) -> str:

@@ -40,6 +40,11 @@ def check_inputs(files: Sequence[File]) -> None:
         )
 
 
+def collide(path: str, other: str) -> bool:
+    """Return whether two paths are one, or one is a folder of the other."""
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
 def read_suite_file(place: Path) -> bytes:
     """Read a file of a suite."""
     problem = find_shared_file(place, place.stat().st_nlink)

@@ -16,7 +16,7 @@ _QUOTE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class SplitLeak:
-    """Two tasks of different splits, or folds, of which one tells of the other."""
+    """Two tasks of different splits, of which one tells of the other."""
 
     task: str
     other: str
@@ -25,15 +25,9 @@ class SplitLeak:
 
 
 def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
-    """Compare every two tasks of different splits, or of different folds, and every answer with the prompts."""
-    placed = list(_placed(suite))
+    """Compare every two tasks of different splits, and every answer with the prompts."""
+    placed = [(split.value, task.with_image_files) for split, task in suite.splits]
     return (*_twins(placed), *_told(placed))
-
-
-def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
-    folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
-    for split, task in suite.splits:
-        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task.with_image_files
 
 
 def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:

@@ -12,7 +12,7 @@ from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
 from skillopt.suites.planning import split_by_date
 from skillopt.suites.sources import parse_yaml, read_yaml
-from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
+from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import Split, Suite, Task
 
 _EMPTY: Final = re.compile(r"^tasks:[ \t]*\[[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
@@ -61,8 +61,11 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
         whole = _put(path, before or "", blocks, ids, sides)
         if sides and (leaks := find_split_leaks(whole)):
             splits = {task.id: split for split, task in whole.splits if task.id in old}
-            for name in ids:
-                splits[name] = sides[name] = _split_of_twin(leaks, name, splits) or sides[name]
+            for name in ids:  # the split of a placed task that nearly is this one, or tells of it
+                told = (leak for leak in leaks if name in (leak.task, leak.other))
+                others = (leak.other if leak.task == name else leak.task for leak in told)
+                twin = next((splits[other] for other in others if other != name and other in splits), None)
+                splits[name] = sides[name] = twin or sides[name]
             whole = _put(path, before or "", blocks, ids, sides)
     except SuiteError:
         if before is None:
@@ -89,12 +92,6 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
             f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
         )
     return whole
-
-
-def _split_of_twin(leaks: Sequence[SplitLeak], name: str, splits: Mapping[str, Split]) -> Split | None:
-    """Return the split of a placed task that nearly is another one, or tells of it; None where none does."""
-    others = (leak.other if leak.task == name else leak.task for leak in leaks if name in (leak.task, leak.other))
-    return next((splits[other] for other in others if other != name and other in splits), None)
 
 
 def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:

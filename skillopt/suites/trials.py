@@ -178,8 +178,7 @@ def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest
 
 
 def _line(text: str) -> str:
-    flat = " ".join(text.split())
-    return truncate(flat, _LONGEST)
+    return truncate(" ".join(text.split()), _LONGEST)
 
 
 _A_REPLY: Final = 6

@@ -13,7 +13,7 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
-from skillopt.tasks import Environment, File, Split, Task
+from skillopt.tasks import File, Split, Task
 
 _TIMEOUT: Final = 600.0  # the format's own default, which is left out
 _BEYOND: Final = 0x10000
@@ -59,7 +59,9 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
     if task.family:
         entry["family"] = task.family
     if task.environment is not None:
-        entry["environment"] = _environment(task.environment)
+        values = {**asdict(task.environment), "variables": dict(task.environment.variables)}
+        told = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
+        entry["environment"] = told
     if task.tree is not None:
         left_out = {"without": list(task.tree.without)} if task.tree.without else {}
         entry["repository"] = {"commit": task.tree.commit, **left_out}
@@ -70,12 +72,6 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
     references = {file.path: f"{folder}/reference/{file.path}" for file in task.verifier.files}
     options = {**json.loads(task.verifier.options), **({"files": references} if references else {})}
     return {**entry, "verifier": {"kind": task.verifier.kind, **options}}
-
-
-def _environment(found: Environment) -> dict[str, object]:
-    """Write what differs from an empty environment."""
-    values = {**asdict(found), "variables": dict(found.variables)}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
 
 
 def yaml_text(entry: Mapping[str, object]) -> str:

@@ -20,28 +20,6 @@ from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.sandbox.workspace import Unreadable, check_path, read_workspace_file
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 
-__all__ = [
-    "VERIFIERS",
-    "ComparedOptions",
-    "FileName",
-    "FolderOrFile",
-    "Options",
-    "StrictOptions",
-    "ToleranceOptions",
-    "decode_reference",
-    "describe_invalid",
-    "failed",
-    "last_code_block",
-    "load_verifier",
-    "quote_json",
-    "read_options",
-    "read_reference",
-    "read_result",
-    "read_text",
-    "shorten_end",
-    "written_trace",
-]
-
 VERIFIERS = {
     "checks": "skillopt.verifiers.checks:ChecksVerifier",
     "command": "skillopt.verifiers.command:CommandVerifier",

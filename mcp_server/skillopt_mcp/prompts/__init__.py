@@ -10,8 +10,6 @@ from importlib.resources import files
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-__all__ = ["PROMPTS", "get_prompt"]
-
 _LONGEST = 200
 
 

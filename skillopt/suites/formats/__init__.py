@@ -1,7 +1,6 @@
 """Formats of task files: how each is recognised, and its reader; one file per format, imported on use."""
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +10,8 @@ from typing import Final
 from skillopt.contrib import CONTRIB
 from skillopt.skills.folder import SKILL_FILE
 
-__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named"]
-
 _NATIVE: Final = "native"
 _MANIFEST: Final = ".claude-plugin/plugin.json"
-_CASES: Final = (".md", ".yaml")
-_LOADS: Final = re.compile(r"""\btool["']?:\s*["']?Skill\b""")
 _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
 
 
@@ -43,7 +38,12 @@ TASK_FORMATS: Final = {
 def recognise(path: Path) -> tuple[str, Path] | None:
     """Recognise the format of a file or folder, and what its reader is given; None where nothing is known."""
     if path.is_file():
-        return next(((name, path) for name, each in TASK_FORMATS.items() if _is_named(path, each)), _by_suffix(path))
+        otherwise = {".yaml": _NATIVE, ".yml": _NATIVE, ".jsonl": _NATIVE, ".json": "evals.json"}.get(path.suffix)
+        named = (
+            name for name, each in TASK_FORMATS.items() if any(path.match(Path(pattern).name) for pattern in each.files)
+        )
+        found = next(named, otherwise)
+        return (found, path) if found else None
     return next(_in_folder(path), None)
 
 
@@ -57,7 +57,7 @@ def find_tasks(skill_folder: Path) -> Path | None:
 
 
 def _plugin_evals(skill_folder: Path) -> Path | None:
-    """Find the evals of a plugin that are about one skill: its only one, the one of the folder's name or of graders."""
+    """Find the evals of a plugin that are about one skill: its only one, or the one of the folder's name."""
     around = list(skill_folder.parents[:3])
     plugin = next((each for each in around if (each / _MANIFEST).is_file() or (each / ".git").exists()), None)
     if plugin is None or not (plugin / _MANIFEST).is_file():
@@ -73,36 +73,13 @@ def _plugin_evals(skill_folder: Path) -> Path | None:
     names = {each.parent.name for each in plugin.glob(f"skills/*/{SKILL_FILE}")} | {name}
     if any((evals / each).is_dir() for each in names):
         return evals / name if recognise(evals / name) else None
-    return evals if len(names) == 1 or _skills_of_graders(evals, names) == {name} else None
-
-
-def _skills_of_graders(evals: Path, names: set[str]) -> set[str]:
-    """Find the skills of which the graders of cases want that they are loaded."""
-    texts = [
-        file.read_text(encoding="utf-8", errors="replace") for file in sorted(evals.rglob("*")) if file.suffix in _CASES
-    ]
-    wanted = "\n".join(text for text in texts if _LOADS.search(text))
-    return {name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", wanted)}
+    return evals if len(names) == 1 else None
 
 
 def find_triggers(skill_folder: Path) -> tuple[Path, ...]:
     """Find the files of a skill that say when it should be loaded, and hold no tasks."""
     formats = (each for each in TASK_FORMATS.values() if not each.tasks)
     return tuple(path for each in formats for path in _matches(skill_folder, each.files))
-
-
-def _is_named(path: Path, each: TaskFormat) -> bool:
-    return any(path.match(Path(pattern).name) for pattern in each.files)
-
-
-def _by_suffix(path: Path) -> tuple[str, Path] | None:
-    match path.suffix:
-        case ".yaml" | ".yml" | ".jsonl":
-            return _NATIVE, path
-        case ".json":
-            return "evals.json", path
-        case _:
-            return None
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -113,18 +90,13 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
     if any(_matches(folder, native)):
         yield _NATIVE, folder
     for name, each in TASK_FORMATS.items():
-        patterns = each.files if is_skill else (*each.files, *_tails(each.files))
+        # A folder of tasks has the file itself, without the folders around it, or without `evals` alone.
+        tails = (tail for one in each.files for tail in (Path(one).name, one.removeprefix("evals/")))
+        patterns = each.files if is_skill else (*each.files, *tails)
         if name != _NATIVE:
             yield from ((name, file) for file in _matches(folder, patterns))
     if any(_matches(folder, _TASKS_FOLDER)):
         yield _NATIVE, folder
-
-
-def _tails(patterns: tuple[str, ...]) -> Iterator[str]:
-    """Yield the patterns for a folder of tasks: by the name of the file, and without the folder `evals`."""
-    for pattern in patterns:
-        yield Path(pattern).name
-        yield pattern.removeprefix("evals/")
 
 
 def _matches(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.checks import TaskCheck, criterion, one_line, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import SUITE_FOLDERS, Folder, holds_answers, repository_of
-from skillopt.suites.reading import Collection, Reading, Trigger
+from skillopt.suites.reading import Collection, Reading, Trigger, collide
 from skillopt.suites.sources import Source, error_at, numbered_lines, read_json, read_json_line, read_yaml
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -124,8 +124,12 @@ class _Reader:
     only_triggers: bool
 
     def add(self, entry: _Entry, number: int) -> None:
-        """Take one eval, or say why it cannot be run."""
-        name = _id_of(entry, number)
+        """Take one eval, or say why it cannot be run; its name is `id`, `name`, the key it stands under or a number."""
+        written = [entry.value.get(key) for key in ("id", "name")] if isinstance(entry.value, dict) else []
+        under = [step for step in entry.place[-1:] if isinstance(step, str)]
+        usable = (each for each in written if isinstance(each, str | int) and not isinstance(each, bool))
+        called = next((text for text in map(str, (*usable, *under)) if text.strip()), str(number))
+        name = f"eval-{'-'.join(called.split())[:195]}"
         try:
             self._take(name, entry, _keys_of(entry.value))
         except SuiteError as error:
@@ -173,7 +177,7 @@ class _Reader:
         for file in (
             file for key in _KEYS["files"] for each in _listed(keys.get(key)) for file in self._file(each, source)
         ):
-            taken = next((path for path in files if _collide(path, file.path)), None)
+            taken = next((path for path in files if collide(path, file.path)), None)
             if taken is not None and files[taken] != file:
                 raise SuiteError(
                     f"expected each workspace path once, and no file in place of a folder, found {file.path!r}; "
@@ -229,19 +233,6 @@ def _keys_of(value: object) -> dict[str, object]:
     return {_spelling(key): each for key, each in entry.items()}
 
 
-def _id_of(entry: _Entry, number: int) -> str:
-    """Name a task by its `id` or `name`, else by the key it stands under, else by its number."""
-    written = [entry.value.get(key) for key in ("id", "name")] if isinstance(entry.value, dict) else []
-    under = [step for step in entry.place[-1:] if isinstance(step, str)]
-    usable = (each for each in written if isinstance(each, str | int) and not isinstance(each, bool))
-    found = next((text for text in map(str, (*usable, *under)) if text.strip()), str(number))
-    return f"eval-{'-'.join(found.split())[:195]}"
-
-
-def _collide(path: str, other: str) -> bool:
-    return path == other or path.startswith(f"{other}/") or other.startswith(f"{path}/")
-
-
 def _prompt(keys: Mapping[str, object]) -> str:
     for key in _KEYS["prompt"]:
         found = keys.get(key)
@@ -273,15 +264,13 @@ def _verifier(keys: dict[str, object]) -> VerifierSpec | None:
         criteria = [_LIKE_THE_REFERENCE]
     if len(dict.fromkeys(criteria)) > _MOST_CRITERIA:
         raise SuiteError(f"expected at most {_MOST_CRITERIA} criteria, found {len(criteria)}; remove some")
-    used = [_used(script) for key in _KEYS["scripts"] for script in _texts(keys.get(key))]
+    scripts = [script for key in _KEYS["scripts"] for script in _texts(keys.get(key))]
+    used = [  # run, or a file of this name made
+        TaskCheck("tool_used", {"tool": "*", "arguments": re.escape(name.rsplit("/", 1)[-1])}, one_line(f"uses {name}"))
+        for name in scripts
+    ]
     made = [*checks, *used, *(criterion(text, reference) for text in dict.fromkeys(criteria))]
     return verifier_of(made) if made else None
-
-
-def _used(script: str) -> TaskCheck:
-    """Check that a script of the skill was run, or a file of this name was made."""
-    options = {"tool": "*", "arguments": re.escape(script.rsplit("/", 1)[-1])}
-    return TaskCheck("tool_used", options, one_line(f"uses {script}"))
 
 
 def _listed_checks(keys: Mapping[str, object]) -> list[TaskCheck]:

@@ -11,7 +11,7 @@ from skillopt.errors import RepositoryError, SuiteError
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading, check_inputs
+from skillopt.suites.reading import Reading, check_inputs, collide
 from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
 from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
@@ -279,7 +279,7 @@ class _Reader:
     def _files(self, written: _Written, entries: tuple[FileEntry, ...], *steps: str) -> tuple[File, ...]:
         files = dict[str, File]()
         for entry in entries:
-            if any(f"{path}/".startswith(f"{entry.path}/") or entry.path.startswith(f"{path}/") for path in files):
+            if any(collide(path, entry.path) for path in files):
                 raise written.error(
                     f"expected each path once, and no file in place of a folder, found {entry.path!r}", *steps
                 )

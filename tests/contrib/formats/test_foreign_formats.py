@@ -268,12 +268,10 @@ def plugin(folder: Path, *skills: str, evals: str = "evals", **cases: str) -> li
     return [folder / "skills" / name for name in skills]
 
 
-def test_evals_of_a_plugin_with_several_skills_are_of_the_skill_that_they_name(tmp_path: Path) -> None:
+def test_evals_of_a_plugin_with_several_skills_are_of_the_skill_whose_folder_they_lie_in(tmp_path: Path) -> None:
     by_folder = plugin(tmp_path / "a", "greet", "greet-all", greet__hello="", other="greet-all")
-    by_grader = plugin(tmp_path / "b", "greet", "greet-all", hello="greet-all", two="greet-all")
     unnamed = plugin(tmp_path / "c", "greet", "greet-all", hello="", two="")
     assert [find_tasks(skill) for skill in by_folder] == [tmp_path / "a/evals/greet", None]
-    assert [find_tasks(skill) for skill in by_grader] == [None, tmp_path / "b/evals"]
     assert [find_tasks(skill) for skill in unnamed] == [None, None]
 
 
