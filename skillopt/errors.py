@@ -255,7 +255,7 @@ class UnreadRepliesError(InfrastructureError):
         self.prompts = tuple(unread)
 
 
-_QUOTED: Final = 80
+_QUOTED: Final = 80  # characters: half a line of a terminal
 _EXPECTED: Final = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
     **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),
@@ -278,7 +278,7 @@ _EXPECTED: Final = {
 }
 """What pydantic expects, by its kind of mistake."""
 
-_LONGEST_INPUT: Final = 100
+_LONGEST_INPUT: Final = 100  # characters: what was found, and no page of it
 
 
 def expected_words(mistake: Mapping[str, Any]) -> str:

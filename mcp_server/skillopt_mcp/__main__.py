@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
-_PORT = 8765
+_PORT = 8765  # no service is registered for it
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:

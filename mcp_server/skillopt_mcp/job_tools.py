@@ -30,7 +30,7 @@ _SETTLING: Final = 3.0
 _Tell = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-_OUTPUT = 8_000
+_OUTPUT = 8_000  # characters: some 2,000 tokens, a fifth of an answer
 MOST_WAITED = 50
 """Seconds that an answer waits at most: Codex gives up after 60 where its user set nothing else, others later."""
 

@@ -60,8 +60,8 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_MOST_TOLD: Final = 3
-_SHOWN: Final = 60
+_MOST_TOLD: Final = 3  # mistakes: a model mends a few at a time
+_SHOWN: Final = 60  # characters of a wrong value: enough to recognize it by
 _LIKE: Final = 0.5
 """Share of equal letters from which on a name is taken for a slip of another."""
 

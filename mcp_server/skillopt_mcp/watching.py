@@ -20,7 +20,7 @@ from skillopt.versions.branches import Snapshot
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, project_snapshot, skill_address
 
 _log = logging.getLogger(__name__)
-_MOST_SESSIONS = 256
+_MOST_SESSIONS = 256  # of HTTP, which nobody says goodbye to
 _Context = ServerRequestContext[Any, Any]
 
 

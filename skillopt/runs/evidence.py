@@ -26,11 +26,11 @@ from skillopt.tasks import Split, Task
 
 _RUNS = 50  # newest, which are searched for rejected edits
 
-_EXAMPLE_TOKENS = 600
+_EXAMPLE_TOKENS = 600  # six examples fit into the first answer
 _WHOLE_TOKENS = 20_000
 """Budgets of a rollout in short form, and of one that is asked for."""
 
-_REJECTION_TOKENS = 60
+_REJECTION_TOKENS = 60  # two lines
 _REJECTED_TOKENS = 900
 """Budgets of a rejected edit with its reason, and of them all; what people refused comes first."""
 
@@ -40,7 +40,7 @@ _FIRST_TOKENS = 3_700
 _AROUND = 25
 """Tokens of what stands around one rollout or one part."""
 
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # unknown tasks: a model mends a few at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from skillopt.versions.decisions import edits_of
 SHORT = 12
 """Characters of a digest that name an incumbent."""
 
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000  # of a file: far more than a skill may have
 
 
 MOST_EDITS: Final = 64

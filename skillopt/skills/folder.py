@@ -54,7 +54,7 @@ _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
 _TRAINED = "//"
 """In an encoded skill it comes before the names of what is trained beside SKILL.md."""
 
-_DEEPEST = 12
+_DEEPEST = 12  # folders above a skill: a bound for trees that lead in circles
 _MOST_FOLDERS = 20_000
 """Folders that are looked into where no git says what belongs to a project."""
 

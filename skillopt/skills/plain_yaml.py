@@ -27,7 +27,7 @@ MAX_YAML_DEPTH: Final = 16
 ValuePath = tuple[str | int, ...]
 """Keys and indices that lead to a part of a value."""
 
-_LONGEST_NUMBER: Final = 64
+_LONGEST_NUMBER: Final = 64  # digits: Python refuses to read thousands
 _HINTS: Final = {
     "mapping values": "put a value that contains ': ' in quotes",
     "cannot start": "put a value that starts with a special character in quotes, indent by spaces",

@@ -55,9 +55,9 @@ _CLAUDE_KEYS = (
     *("disable-model-invocation", "user-invocable", "context", "effort", "shell", "when_to_use", "argument-hint"),
     *("arguments", "disallowed-tools", "model", "agent", "hooks", "paths"),
 )
-_CLAUDE_LISTING = 1536
+_CLAUDE_LISTING = 1536  # characters, as Claude Code documents it
 _CODEX_DESCRIPTION, _CODEX_READ = 1024, 10_000
-_MOST_SHOWN = 60
+_MOST_SHOWN = 60  # characters: a finding is one line
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
 

@@ -19,8 +19,8 @@ from skillopt.suites.sources import Source, error_at
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
-_MOST_FILES: Final = 500
-_LARGEST_FILES: Final = 50_000_000
+_MOST_FILES: Final = 500  # of a folder: each rollout gets a copy of it
+_LARGEST_FILES: Final = 50_000_000  # bytes, for the same reason
 SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _ANSWERS: Final = (
     *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),

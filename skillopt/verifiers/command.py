@@ -26,8 +26,8 @@ from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, re
 from skillopt.verifiers.agent_code import agent_runner
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
-_LARGEST_REWARD = 1_000_000
-_LONGEST_FEEDBACK = 2_000
+_LARGEST_REWARD = 1_000_000  # bytes: a number and its feedback
+_LONGEST_FEEDBACK = 2_000  # characters: 500 tokens of a prompt
 _MOST_ENTRIES = 2_000
 """Entries that an agent may add where files are collected: copying so many takes 0.3 s, on a slow disk seconds."""
 

@@ -17,7 +17,7 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import FileName, StrictOptions, failed, quote_json, read_options
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, fits_path, search_pattern
 
-_MOST_FILES: Final = 1_000
+_MOST_FILES: Final = 1_000  # files that are looked into, of a pattern that fits everything
 _MOST_LIMITS: Final = 50
 """Time that the search of all files may take, in time limits of one."""
 

@@ -25,7 +25,7 @@ _MOST_STEPS: Final = 10**8
 _UNBOUNDED: Final = re.compile(r"\)[*+?{]|\(\?[a-zA-Z-]*x")
 _GROUP_KIND: Final = re.compile(r"(?<!\\)\(\?")
 _FOUND: Final = 10  # statuses with which Python ends for no reason of its own
-_NOT_FOUND: Final = 11
+_NOT_FOUND: Final = 11  # another such status
 _SEARCH: Final = f"""
 import re
 flags, pattern, text = (open(name, encoding="utf-8", newline="").read() for name in ("flags", "pattern", "text"))

@@ -25,8 +25,8 @@ from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, read_options, written_trace
 
-_FILE_TOKENS: Final = 4_000
-_MOST_FILES: Final = 20
+_FILE_TOKENS: Final = 4_000  # of one file, a third of what the judge is shown
+_MOST_FILES: Final = 20  # more would each be cut to nothing
 _SPARE: Final = 2
 """Readings that may be repeated because they cannot be read or count for nothing."""
 

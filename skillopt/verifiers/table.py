@@ -46,10 +46,10 @@ from skillopt.verifiers import (
 
 _Format = Literal["csv", "tsv", "xlsx"]
 _FORMATS: Final[dict[str, _Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
-_MOST_CELLS: Final = 1_000_000
+_MOST_CELLS: Final = 1_000_000  # of a sheet: reading more takes minutes
 _MOST_PARTS: Final = 1_000  # a workbook that has or unpacks to more is taken for a bomb
-_MOST_UNPACKED: Final = 50_000_000
-_WIDEST: Final = 50
+_MOST_UNPACKED: Final = 50_000_000  # bytes, for the same reason
+_WIDEST: Final = 50  # columns and sheets that feedback names
 
 
 class TableOptions(ToleranceOptions):

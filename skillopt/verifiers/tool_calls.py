@@ -49,7 +49,7 @@ def is_tool(asked: str, used: str) -> bool:
     return fnmatchcase(found, name) or (found == _PATCH and name in ("edit", "write"))
 
 
-_SEARCH_SECONDS: Final = 5.0
+_SEARCH_SECONDS: Final = 5.0  # as the verifier `regex` takes
 
 
 def is_recorded(tool: str, harness: str) -> bool:

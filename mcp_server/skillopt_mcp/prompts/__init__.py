@@ -10,7 +10,7 @@ from importlib.resources import files
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-_LONGEST = 200
+_LONGEST = 200  # characters: names and commits are shorter
 
 
 _SKILL = PromptArgument(name="skill", description="Name of the skill.", required=False)

@@ -27,7 +27,7 @@ _KEYS: Final = {
 """What a key means → its spellings, the best first; also the words in the types of checks."""
 
 _INPUTS: Final = "evals/files/"
-_MOST_CRITERIA: Final = 50
+_MOST_CRITERIA: Final = 50  # as many as a rubric takes
 _NAMES: Final = _KEYS["skill_names"]
 _ROUTED: Final = {**dict.fromkeys(_KEYS["routed"], True), **dict.fromkeys(_KEYS["routed_away"], False)}
 """Keys of lists of requests that say whether the skill should be loaded for them."""
