@@ -81,7 +81,13 @@ class ChecksVerifier:
             passed = passed or value >= self._options.threshold
         # A mean of scores that all are 1 can miss 1 by a rounding error.
         value = 1.0 if all(score.value == 1.0 for _, score in scores) else value
-        lines = [] if passed else [line for check, score in scores for line in _feedback(check, score)]
+        # Each line names its check, so that it can be told which check moved on.
+        lines = [
+            f"{JUDGED_LINE if check.judged else ''}{check.name}: {line}"
+            for check, score in scores
+            if not (passed or score.passed)
+            for line in score.feedback.splitlines() or ["not passed"]
+        ]
         feedback = "\n".join(lines)[:8_000]
         usage = Usage.total(score.usage for _, score in scores)
         judged = [(check.weight / total, score.judgement) for check, score in scores if score.judgement is not None]
@@ -103,11 +109,3 @@ def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
         addressed="; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
         share=min(1.0, sum(share for share, _ in judged)),
     )
-
-
-def _feedback(check: _Check, score: Score) -> list[str]:
-    """Name the check in each line of its feedback, so that it can be told which check moved on."""
-    if score.passed:
-        return []
-    mark = JUDGED_LINE if check.judged else ""
-    return [f"{mark}{check.name}: {line}" for line in score.feedback.splitlines() or ["not passed"]]

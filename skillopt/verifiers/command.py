@@ -145,7 +145,11 @@ class CommandVerifier:
             if ended.timed_out or ended.exceeded:
                 limit = f"did not end within {self._options.timeout:g} s"
                 return failed(f"the tests {limit if ended.timed_out else f'used {ended.exceeded}'}")
-            changed = [file.path for file in tests if not _same(checks.path, file)]
+            changed = [
+                file.path
+                for file in tests
+                if read_workspace_file(checks.path, file.path, len(file.content)) != file.content
+            ]
             reward = None if changed else _plain_reward(logs.path)
         if changed:
             return failed(f"expected the tests as they were, found {changed[0]!r} changed after the run")
@@ -156,7 +160,11 @@ class CommandVerifier:
 
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
         argv = (_program(self._options.argv[0], workspace), *self._options.argv[1:])
-        folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
+        # Scripts find their neighbours in their folder, packages are found from above.
+        paths = {file.path for file in self._files}
+        own = [path.rpartition("/")[0] for path in sorted(paths) if path.endswith(".py")]
+        apart = [folder for folder in own if f"{folder}/__init__.py".lstrip("/") not in paths]
+        folders = [f"{library}/{folder}".rstrip("/") for folder in apart]
         runs_theirs = self._runs_agent and not self._asks_runner
         modules = tuple(dict.fromkeys([*folders, library, *([workspace] if runs_theirs else [])]))
         references = () if runs_theirs else tuple(f"{workspace}/{file.path}" for file in self._files)
@@ -169,7 +177,13 @@ class CommandVerifier:
             return failed(f"the check {limit if ended.timed_out else f'was ended because it used {ended.exceeded}'}")
         if self._runs_agent and ended.status < 0:
             return failed(f"the check was ended by signal {-ended.status}")
-        _refuse_crash(self._options.argv[0], ended)
+        if ended.status < 0 or ended.status in _NOT_RUN:
+            not_run = f"status {ended.status} (not found or not executable)"
+            how = f"signal {-ended.status}" if ended.status < 0 else not_run
+            raise InfrastructureError(
+                f"expected {self._options.argv[0]!r} to end by itself, found {how}: {ended.stderr[-300:]!r}; correct "
+                "the verifier"
+            )
         for each in self._files:
             if read_workspace_file(folder, each.path, len(each.content)) == each.content:
                 continue
@@ -191,10 +205,6 @@ def _program(name: str, workspace: str) -> str:
         return name
     places = (folder / name for folder in (Path.cwd(), *Path.cwd().parents))
     return next((str(place) for place in places if os.access(place, os.X_OK)), name)
-
-
-def _same(folder: str, file: File) -> bool:
-    return read_workspace_file(folder, file.path, len(file.content)) == file.content
 
 
 def _plain_reward(logs: str) -> Reward | None:
@@ -221,21 +231,6 @@ def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str])
         )
     placed = {file.path for file in spec.inputs}
     return tuple(each for each in named if each not in placed) or tuple(named)
-
-
-def _module_folders(own: Sequence[File]) -> list[str]:
-    """List the folders in which the verifier's scripts find their neighbours; packages are found from above."""
-    paths = {file.path for file in own}
-    folders = [path.rpartition("/")[0] for path in sorted(paths) if path.endswith(".py")]
-    return [folder for folder in folders if f"{folder}/__init__.py".lstrip("/") not in paths]
-
-
-def _refuse_crash(program: str, ended: ProcessResult) -> None:
-    if ended.status < 0 or ended.status in _NOT_RUN:
-        how = f"signal {-ended.status}" if ended.status < 0 else f"status {ended.status} (not found or not executable)"
-        raise InfrastructureError(
-            f"expected {program!r} to end by itself, found {how}: {ended.stderr[-300:]!r}; correct the verifier"
-        )
 
 
 def _read_reward(workspace: str, path: str) -> Reward:

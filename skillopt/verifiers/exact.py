@@ -1,5 +1,6 @@
 """Verifier `exact`: the result equals the expected text or bytes."""
 
+from itertools import zip_longest
 from typing import Annotated
 
 from pydantic import Field
@@ -42,18 +43,13 @@ class ExactVerifier:
         read = read_text(*given)
         if isinstance(read, Score):
             return read
-        wanted, found = self._normal(self._text), self._normal(read[1])
-        return Score(1.0, passed=True) if found == wanted else failed(f"{read[0]}{_first_difference(wanted, found)}")
+        wanted, found = (self._normal(text).split("\n") for text in (self._text, read[1]))
+        if found == wanted:
+            return Score(1.0, passed=True)
+        pairs = enumerate(zip_longest(wanted, found))  # a line that is not there is null
+        line, left, right = next((at, left, right) for at, (left, right) in pairs if left != right)
+        return failed(f"{read[0]} line {line + 1}: expected {quote_json(left)}, found {quote_json(right)}")
 
     def _normal(self, text: str) -> str:
         text = text.strip() if self._options.strip else text
         return text.casefold() if self._options.ignore_case else text
-
-
-def _first_difference(expected: str, found: str) -> str:
-    """Describe the first line that differs; one that is not there is null."""
-    wanted, given = expected.split("\n"), found.split("\n")
-    pairs = zip(wanted, given, strict=False)
-    line = next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(wanted), len(given)))
-    left, right = (lines[line] if line < len(lines) else None for lines in (wanted, given))
-    return f" line {line + 1}: expected {quote_json(left)}, found {quote_json(right)}"

@@ -104,10 +104,20 @@ def compare_values(expected: object, found: object, tolerance: Tolerance, most: 
             continue
         leaves = max(_leaves(right), _leaves(given))
         total += leaves
-        if not _equal(right, given, tolerance):
+        if _is_number(right) and _is_number(given):
+            equal = tolerance.accepts(cast("float", right), cast("float", given))  # both were just found to be numbers
+        else:
+            equal = type(right) is type(given) and right == given
+        if not equal:
             wrong += leaves
             if len(lines) < most:
-                lines.append(f"{place}: {_describe(right, given)}")
+                if right is _ABSENT:
+                    told = f"unexpected {_brief(given)}"
+                elif given is _ABSENT:
+                    told = f"missing, expected {_brief(right)}"
+                else:
+                    told = f"expected {_brief(right)}, found {_brief(given)}"
+                lines.append(f"{place}: {told}")
     return total, wrong, lines
 
 
@@ -115,7 +125,8 @@ def _pairs(expected: object, found: object) -> list[tuple[str, object, object]] 
     """Pair the members of two lists or objects; None when the values are leaves to each other."""
     if isinstance(expected, dict) and isinstance(found, dict) and (expected or found):
         keys = [*expected, *(key for key in found if key not in expected)]
-        return [(_step(key), expected.get(key, _ABSENT), found.get(key, _ABSENT)) for key in keys]
+        steps = {key: f".{key}" if _PLAIN.fullmatch(key) else f"[{quote_json(key)}]" for key in keys}
+        return [(step, expected.get(key, _ABSENT), found.get(key, _ABSENT)) for key, step in steps.items()]
     if isinstance(expected, list) and isinstance(found, list) and (expected or found):
         return [
             (f"[{at}]", one, other) for at, (one, other) in enumerate(zip_longest(expected, found, fillvalue=_ABSENT))
@@ -133,22 +144,8 @@ def _leaves(value: object) -> int:
     return count
 
 
-def _equal(expected: object, found: object, tolerance: Tolerance) -> bool:
-    if _is_number(expected) and _is_number(found):
-        return tolerance.accepts(cast("float", expected), cast("float", found))  # both were just found to be numbers
-    return type(expected) is type(found) and expected == found
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _describe(expected: object, found: object) -> str:
-    if expected is _ABSENT:
-        return f"unexpected {_brief(found)}"
-    if found is _ABSENT:
-        return f"missing, expected {_brief(expected)}"
-    return f"expected {_brief(expected)}, found {_brief(found)}"
 
 
 def _brief(value: object) -> str:
@@ -158,7 +155,3 @@ def _brief(value: object) -> str:
     if isinstance(value, list) and value:
         return f"a list of {len(value)} items"
     return quote_json(value)
-
-
-def _step(key: str) -> str:
-    return f".{key}" if _PLAIN.fullmatch(key) else f"[{quote_json(key)}]"

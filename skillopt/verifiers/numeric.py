@@ -68,15 +68,14 @@ class NumericVerifier:
             return read
         name, text = read
         found = find_number(text, self._options.pick)
-        if found is not None and self._is_close(found):
+        if found is not None and found.is_finite() and self._expected.is_finite():
+            close = _EXACT.subtract(found, self._expected).copy_abs() <= self._tolerance
+        else:
+            close = found is not None and (found == self._expected or (found.is_nan() and self._expected.is_nan()))
+        if close:
             return Score(1.0, passed=True)
         seen = "no number" if found is None else found
         return failed(f"{name}: expected the number {self._expected}, found {seen}")
-
-    def _is_close(self, found: Decimal) -> bool:
-        if not (found.is_finite() and self._expected.is_finite()):
-            return found == self._expected or (found.is_nan() and self._expected.is_nan())
-        return _EXACT.subtract(found, self._expected).copy_abs() <= self._tolerance
 
 
 def find_number(text: str, pick: Literal["first", "last"] = "last") -> Decimal | None:

@@ -131,10 +131,13 @@ class _Panel:
                 self.readings.append(reading)
         if not self._open():
             return
-        # Either the judge says yes to everything, or this result makes it do so.
-        if misled and self._is_sound():
-            self.misled = "its judge says yes to everything"
-            return
+        if misled:
+            # Either the judge says yes to everything, or this result makes it do so: then it does not about nothing.
+            nothing = replace(self.judged, result=_NOTHING)
+            reading = self._read(nothing, range(len(nothing.criteria)))
+            if reading is not None and not reading.misled:
+                self.misled = "its judge says yes to everything"
+                return
         problem = f"{len(self.readings)} of {self._asked} readings of the judge can be read: {self._problem}"
         if misled:
             problem = f"in {misled} of {self._asked} readings the judge called met what no result can meet; use another"
@@ -150,12 +153,6 @@ class _Panel:
 
     def _open(self) -> list[int]:
         return [at for at in range(len(self.judged.criteria)) if max(self._count(at)) < self.needed]
-
-    def _is_sound(self) -> bool:
-        """Ask about nothing at all: a judge that finds the control met there, too, is no judge."""
-        nothing = replace(self.judged, result=_NOTHING)
-        reading = self._read(nothing, range(len(nothing.criteria)))
-        return reading is not None and not reading.misled
 
     def _read(self, judged: JudgedResult, asked: Sequence[int]) -> JudgeReading | None:
         self._asked += 1
