@@ -32,7 +32,8 @@ Whoever raises says what was expected, what was found and what to do next.
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final
 
@@ -281,24 +282,32 @@ _EXPECTED: Final = {
 _LONGEST_INPUT: Final = 100  # characters: what was found, and no page of it
 
 
-def expected_words(mistake: Mapping[str, Any]) -> str:
-    """Return what pydantic expected where it found a mistake; its own words where it is a check of ours."""
-    limits = mistake.get("ctx", {})
-    if limits.get("pattern") == r"\S":
-        return "a text that is not blank"
-    words = _EXPECTED.get(mistake["type"], "").format(**limits)
-    return words or str(mistake["msg"]).removeprefix("Value error, ").removeprefix("expected ")
-
-
 def describe_mistake(mistake: Mapping[str, Any]) -> str:
-    """Write one of pydantic's mistakes as what was expected and what was found."""
-    told = str(mistake["msg"]).removeprefix("Value error, ")
-    if mistake["type"] in _EXPECTED:
-        told = f"expected {expected_words(mistake)}"
+    """Write one of pydantic's mistakes as what was expected and what was found; its own words for a check of ours."""
+    told, limits = str(mistake["msg"]).removeprefix("Value error, "), mistake.get("ctx", {})
+    if limits.get("pattern") == r"\S":
+        told = "expected a text that is not blank"
+    elif mistake["type"] in _EXPECTED:
+        told = f"expected {_EXPECTED[mistake['type']].format(**limits)}"
     if "found" in told or not told.startswith("expected"):
         return told
-    found = "none" if mistake["type"] == "missing" else repr(mistake["input"])
+    found = "none" if mistake["type"] == "missing" else str(limits.get("actual_length") or repr(mistake["input"]))
     return f"{told}, found {found if len(found) <= _LONGEST_INPUT else f'{found[:_LONGEST_INPUT]}…'}"
+
+
+def describe_field(mistake: Mapping[str, Any], noun: str, known: Iterable[str]) -> str:
+    """Say of one of pydantic's mistakes in what key, option or argument it is, and of an unknown one what is near."""
+    place = mistake["loc"]
+    name, known = ".".join(str(part) for part in place if part != "[key]"), tuple(dict.fromkeys(known))
+    match mistake["type"]:
+        case "extra_forbidden":
+            near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known {noun}s: {', '.join(known)}"
+            return f"unknown {noun} {name[:_LONGEST_INPUT]!r}; {hint}"
+        case "missing":
+            return f"expected the {noun} {name!r}, found none; add it"
+        case _:
+            return f"{name or 'the file'}: {describe_mistake(mistake)}"
 
 
 def network_words(error: BaseException) -> str:

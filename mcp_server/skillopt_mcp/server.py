@@ -7,9 +7,8 @@ so that no other user of the machine does.
 """
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from difflib import get_close_matches
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
@@ -37,11 +36,11 @@ from mcp_types import (
     TextContent,
 )
 from mcp_types import Tool as ListedTool
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from skillopt import __version__
-from skillopt.errors import SkilloptError, UsageError, expected_words
+from skillopt.errors import SkilloptError, UsageError, describe_field
 from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.prompts import PROMPTS, get_prompt
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
@@ -61,9 +60,6 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MOST_TOLD: Final = 3  # mistakes: a model mends a few at a time
-_SHOWN: Final = 60  # characters of a wrong value: enough to recognize it by
-_LIKE: Final = 0.5
-"""Share of equal letters from which on a name is taken for a slip of another."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -73,80 +69,25 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a tool's arguments, which takes no other ones."""
-    schema = model.model_json_schema(by_alias=True, schema_generator=_Untitled)
-    schema.pop("title", None)
-    return {**schema, "additionalProperties": False}
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
 
-def read_arguments(
-    tool: str, model: type[BaseModel], schema: Mapping[str, Any], given: Mapping[str, object]
-) -> BaseModel:
+def strict_model(model: type[BaseModel]) -> type[BaseModel]:
+    """Make of the arguments of a tool those that take no other ones."""
+    return create_model(model.__name__, __base__=(model, _Strict))
+
+
+def read_arguments(tool: str, model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:
     """Read the arguments of a call."""
-    wrong = [_unknown(name, "", schema["properties"]) for name in given if name not in schema["properties"]]
-    read = None
     try:
-        read = model.model_validate({name: given[name] for name in given if name in schema["properties"]})
+        return model.model_validate(given)
     except ValidationError as error:
-        wrong += [_said(one, schema) for one in error.errors(include_url=False)]
-    if read is not None and not wrong:
-        return read
-    more = f"; {len(wrong) - _MOST_TOLD} more are wrong" if len(wrong) > _MOST_TOLD else ""
-    raise UsageError(f"{tool} did nothing: {'; '.join(wrong[:_MOST_TOLD])}{more}")
-
-
-def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with one argument."""
-    *before, last = place = error["loc"]
-    names = _properties(schema, before)
-    if error["type"] == "extra_forbidden":
-        return _unknown(str(last), _place(before), names)
-    if error["type"] == "missing":
-        about = str(names.get(str(last), {}).get("description", "")).rstrip(".")
-        return f"expected {_place(place)}{f' ({about})' if about else ''}, found none"
-    step = "; leave it out for no cap beside the project's" if error["type"] == "greater_than" else ""
-    many = error["type"] in {"too_long", "too_short"}
-    found = str(len(error["input"])) if many else _found(error["input"])
-    return f"expected {_place(place)} to be {expected_words(error)}, found {found}{step}"
-
-
-def _unknown(name: str, place: str, known: Mapping[str, object]) -> str:
-    inside = f" in {place}" if place else ""
-    near = get_close_matches(name, known, n=1, cutoff=_LIKE)
-    names = f"did you mean {near[0]!r}?" if near else f"its arguments are {', '.join(known)}"
-    return f"there is no argument {_found(name)}{inside}, {names}"
-
-
-def _properties(schema: Mapping[str, Any], place: Sequence[str | int]) -> Mapping[str, Any]:
-    """Return what an object takes that lies inside the arguments."""
-    here: Mapping[str, Any] = schema
-    for part in place:
-        inner = here.get("items", {}) if isinstance(part, int) else here.get("properties", {}).get(part, {})
-        here = schema.get("$defs", {}).get(str(inner.get("$ref", "")).rpartition("/")[2], inner)
-    found: Mapping[str, Any] = here.get("properties", {})
-    return found
-
-
-def _place(place: Sequence[str | int]) -> str:
-    """Name an argument, parts of lists counted from 1: `edits 2: op`.
-
-    >>> _place(("edits", 0, "op"))
-    "'op' of edits 1"
-    """
-    words: list[str] = []
-    for part in place:
-        if isinstance(part, int) and words:
-            words[-1] += f" {part + 1}"
-        else:
-            words.append(str(part))
-    inner, *outer = reversed(words or [""])
-    return " of ".join([repr(inner) if not any(map(str.isdigit, inner)) else inner, *outer])
-
-
-def _found(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        # What nobody knows comes first: a misspelt name is missing, too.
+        mistakes = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        wrong = [describe_field(one, "argument", model.model_fields) for one in mistakes]
+        more = f"; {len(wrong) - _MOST_TOLD} more are wrong" if len(wrong) > _MOST_TOLD else ""
+        raise UsageError(f"{tool} did nothing: {'; '.join(wrong[:_MOST_TOLD])}{more}") from error
 
 
 _log = logging.getLogger(__name__)
@@ -220,8 +161,16 @@ class _Tools:
         }
 
     @cached_property
+    def _models(self) -> Mapping[str, type[BaseModel]]:
+        return {name: strict_model(taken.arg_model) for name, taken in self._arguments.items()}
+
+    @cached_property
     def _schemas(self) -> Mapping[str, dict[str, Any]]:
-        return {name: strict_schema(taken.arg_model) for name, taken in self._arguments.items()}
+        made = {
+            name: model.model_json_schema(by_alias=True, schema_generator=_Untitled)
+            for name, model in self._models.items()
+        }
+        return {name: {key: part for key, part in one.items() if key != "title"} for name, one in made.items()}
 
     def load(self) -> None:
         """Import the tools and make their schemas, once; a request that comes earlier waits for it."""
@@ -259,7 +208,7 @@ class _Tools:
                 check_unchanged(__version__)
             arguments = self._arguments[tool.name]
             given = arguments.pre_parse_json(params.arguments or {})  # some clients send a list as text
-            read = read_arguments(tool.name, arguments.arg_model, self._schemas[tool.name], given)
+            read = read_arguments(tool.name, self._models[tool.name], given)
             taken = {name: getattr(read, name) for name in type(read).model_fields}
             answer = await to_thread.run_sync(partial(tool.call, self._folder, **taken))
             if not isinstance(answer, str):

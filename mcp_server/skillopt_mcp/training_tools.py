@@ -109,9 +109,9 @@ def propose_edits_tool(
     max_minutes: MinutesCap = None,
     wait_seconds: WaitSeconds = 0,
 ) -> str | JobAnswer:
-    """Propose a few edits of a skill. They are checked at once; then a job tries them together on the failing tasks
-    they cite, leaves each out to see whether it is needed, and gates the rest together with the draft that waits: on
-    val tasks you never see, or by new runs of all where these are few. What is accepted is committed to the branch.
+    """Propose a few edits of a skill. Checked at once; then a job tries them on the failing tasks they cite, leaves
+    each out, and gates the rest with the draft that waits, on val tasks you never see, or by new runs of all where
+    they are few. What is accepted is committed to the branch.
     """
     selection = selection_of(folder, name)
     offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)

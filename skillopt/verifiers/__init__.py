@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.errors import SuiteError, describe_mistake
+from skillopt.errors import SuiteError, describe_field
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import SandboxChoice
@@ -126,19 +126,9 @@ def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) ->
     """Return the place of the first mistake in keys or options, and what is wrong there."""
     # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
     first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    place = first["loc"]
-    name = ".".join(str(part) for part in place if part != "[key]") or "the file"
-    match first["type"]:
-        case "extra_forbidden":
-            near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known {noun}s: {', '.join(dict.fromkeys(known))}"
-            return place, f"unknown {noun} {name!r}; {hint}"
-        case "missing":
-            return place, f"expected the {noun} {name!r}, found none; add it"
-        case "value_error":
-            return place, f"{name}: {describe_mistake(first)}"
-        case _:
-            return place, f"{name}: {describe_mistake(first)}; see `skillopt docs tasks-and-verifiers`"
+    problem = describe_field(first, noun, known)
+    told = first["type"] in ("extra_forbidden", "missing", "value_error")
+    return first["loc"], problem if told else f"{problem}; see `skillopt docs tasks-and-verifiers`"
 
 
 def read_reference(spec: VerifierSpec, name: str) -> bytes:

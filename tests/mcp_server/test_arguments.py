@@ -15,7 +15,7 @@ from skillopt.errors import UsageError
 from skillopt_mcp.catalogue import read_address, skill_address
 from skillopt_mcp.pages import paginate, quoted
 from skillopt_mcp.prompts import PROMPTS, get_prompt
-from skillopt_mcp.server import read_arguments, strict_schema
+from skillopt_mcp.server import read_arguments, strict_model
 from tests.fakes.mcp_clients import EVERY_PROTOCOL
 
 pytestmark = pytest.mark.process
@@ -33,31 +33,28 @@ class Arguments(BaseModel):
     max_usd: Annotated[float | None, Field(gt=0)] = None
 
 
-SCHEMA = strict_schema(Arguments)
+STRICT = strict_model(Arguments)
 
 
 def refused(**arguments: object) -> str:
     with pytest.raises(UsageError) as told:
-        read_arguments("write", Arguments, SCHEMA, arguments)
+        read_arguments("write", STRICT, arguments)
     return str(told.value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"name": "rows", "max_cost_usd": 1}, "there is no argument 'max_cost_usd', did you mean 'max_usd'?"),
-        ({"name": "rows", "q": 1}, "there is no argument 'q', its arguments are name, lines, max_usd"),
-        ({}, "expected 'name' (Whose), found none"),
-        ({"name": "r" * 9}, "expected 'name' to be a text of at most 8 characters, found 'rrrrrrrrr'"),
-        (
-            {"name": "rows", "max_usd": 0},
-            "expected 'max_usd' to be a number above 0, found 0; leave it out for no cap beside the project's",
-        ),
-        ({"name": "rows", "max_usd": "$5"}, "expected 'max_usd' to be a number, found '$5'"),
-        ({"name": "rows", "lines": "a"}, "expected 'lines' to be a list, found 'a'"),
-        ({"name": "rows", "lines": [{}]}, "expected 'text' of lines 1 (What it says), found none"),
-        ({"name": "rows", "lines": [{"text": "ab"}, 3]}, "expected lines 2 to be an object, found 3"),
-        ({"nam": "rows"}, "did you mean 'name'?; expected 'name' (Whose), found none"),
+        ({"name": "rows", "max_cost_usd": 1}, "unknown argument 'max_cost_usd'; did you mean 'max_usd'?"),
+        ({"name": "rows", "q": 1}, "unknown argument 'q'; known arguments: name, lines, max_usd"),
+        ({}, "expected the argument 'name', found none; add it"),
+        ({"name": "r" * 9}, "name: expected a text of at most 8 characters, found 'rrrrrrrrr'"),
+        ({"name": "rows", "max_usd": 0}, "max_usd: expected a number above 0, found 0"),
+        ({"name": "rows", "max_usd": "$5"}, "max_usd: expected a number, found '$5'"),
+        ({"name": "rows", "lines": "a"}, "lines: expected a list, found 'a'"),
+        ({"name": "rows", "lines": [{}]}, "expected the argument 'lines.0.text', found none; add it"),
+        ({"name": "rows", "lines": [{"text": "ab"}, 3]}, "lines.1: expected an object, found 3"),
+        ({"nam": "rows"}, "did you mean 'name'?; expected the argument 'name', found none; add it"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_would_be_right(arguments: dict[str, object], told: str) -> None:
@@ -73,7 +70,7 @@ def test_of_many_mistakes_the_first_are_told_and_the_rest_counted() -> None:
 def test_whatever_is_sent_is_read_or_refused_in_one_line(arguments: dict[str, Any]) -> None:
     told = ""
     try:
-        read_arguments("write", Arguments, SCHEMA, arguments)
+        read_arguments("write", STRICT, arguments)
     except UsageError as error:
         told = str(error)
     assert "\n" not in told
