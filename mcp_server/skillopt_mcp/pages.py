@@ -38,19 +38,16 @@ def quoted(text: str, language: str = "") -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write a table; what would break a cell is taken out of it, and no cell is empty."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|") or "-"
+    cells = ([" ".join(cell.split()).replace("|", "\\|") or "-" for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def _split(text: str) -> Iterator[str]:
     """Cut a text between lines, and within one that fills a page alone."""
     page: list[str] = []
-    size = 0
+    size, step = 0, _PAGE_BYTES // 4  # a character takes up to four bytes
     for line in text.splitlines(keepends=True):
-        for piece in _pieces(line):
+        for piece in (line[start : start + step] for start in range(0, len(line), step)):
             length = len(piece.encode("utf-8", "replace"))
             if size + length > _PAGE_BYTES:
                 yield "".join(page)
@@ -59,12 +56,3 @@ def _split(text: str) -> Iterator[str]:
             size += length
     if page:
         yield "".join(page)
-
-
-def _pieces(line: str) -> Iterator[str]:
-    """Cut a line; a character takes up to four bytes."""
-    step = _PAGE_BYTES // 4
-    if len(line) <= step:
-        yield line
-        return
-    yield from (line[start : start + step] for start in range(0, len(line), step))

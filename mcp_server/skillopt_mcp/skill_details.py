@@ -46,7 +46,10 @@ def selection_of(folder: Path, name: str) -> Selection:
 def describe_skill(folder: Path, name: str, page: int) -> str:
     """Say all that matters for the training of one skill, its versions last."""
     selection = selection_of(folder, name)
-    logged = _logged(selection)
+    try:
+        logged: ListedVersions | None = list_versions(selection)
+    except RepositoryError:
+        logged = None
     target = Project.find(folder).target(selection)
     suite = _suite(target)
     lines = [
@@ -66,13 +69,6 @@ def score_words(trailers: dict[str, str]) -> str:
     if "Rollback-To" in trailers:
         return f"as {trailers['Rollback-To'][:SHOWN_DIGITS]}"
     return read_headline(trailers)
-
-
-def _logged(selection: Selection) -> ListedVersions | None:
-    try:
-        return list_versions(selection)
-    except RepositoryError:
-        return None
 
 
 def _suite(target: Target) -> Suite | str:

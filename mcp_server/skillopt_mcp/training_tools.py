@@ -4,7 +4,7 @@ Each is a function of the project's folder and the model's arguments, answered i
 models is quoted, for it is data to whoever reads it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -45,16 +45,13 @@ def get_evidence_tool(
     was tried before; with `tasks`, their whole runs. Measures nothing: evaluate on train first.
     """
     found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks)
-    return paginate("\n\n".join(_whole_runs(found, tasks) if tasks else _overview(found)), page)
-
-
-def _whole_runs(found: packet.TaskEvidence, tasks: Sequence[str]) -> Iterator[str]:
-    yield f"# Runs of {found.skill}, base `{found.base}`"
+    if not tasks:
+        return paginate("\n\n".join(_overview(found)), page)
     shown = {one.task for one in found.rollouts}
-    if missing := [task for task in dict.fromkeys(tasks) if task not in shown]:
-        yield f"Not measured yet: {', '.join(missing)}."
-    yield UNTRUSTED
-    yield from (quoted(one.text) for one in found.rollouts)
+    missing = [task for task in dict.fromkeys(tasks) if task not in shown]
+    parts = [f"# Runs of {found.skill}, base `{found.base}`"]
+    parts += [f"Not measured yet: {', '.join(missing)}."] if missing else []
+    return paginate("\n\n".join([*parts, UNTRUSTED, *(quoted(one.text) for one in found.rollouts)]), page)
 
 
 def _overview(found: packet.TaskEvidence) -> Iterator[str]:

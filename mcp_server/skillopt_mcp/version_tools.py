@@ -16,7 +16,7 @@ from skillopt.runs.history import compare_versions, difference_of_files, roll_ba
 from skillopt.safety.capabilities import NOTHING, describe_difference
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.decisions import Decisions
-from skillopt_mcp.catalogue import Catalogue, ServedSkill, catalogue_of, served_skill, skill_address
+from skillopt_mcp.catalogue import Catalogue, catalogue_of, served_skill, skill_address
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
@@ -65,7 +65,11 @@ def list_skills_tool(
     """
     if name is not None:
         return describe_skill(folder, name, page)
-    catalogue, project = _find(folder)
+    try:
+        catalogue: Catalogue | None = catalogue_of(folder)
+    except RepositoryError:
+        catalogue = None
+    project = catalogue.project if catalogue else Project.find(folder)
     paths = catalogue.paths if catalogue else {name: path for path, name in project.skill_names().items()}
     committed = catalogue.committed if catalogue else {}
     names = sorted({*paths, *(catalogue.names if catalogue else ())})
@@ -88,15 +92,6 @@ def list_skills_tool(
     is_without_suites = pages == 1 and not any(suites.values())
     missing = "skills" if not names else "suites" if is_without_suites else "" if trained else "versions"
     return "\n\n".join([*parts, *([_BEGIN[missing]] if missing else [])])
-
-
-def _find(folder: Path) -> tuple[Catalogue | None, Project]:
-    """Find what is served of a project; nothing where there is no repository."""
-    try:
-        catalogue = catalogue_of(folder)
-    except RepositoryError:
-        return None, Project.find(folder)
-    return catalogue, catalogue.project
 
 
 def _versions(catalogue: Catalogue | None, name: str) -> tuple[str, str, str]:
@@ -140,9 +135,12 @@ def read_skill_tool(
         message = f"expected a file of {name} {skill.version[:SHOWN_DIGITS]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
     uri = "" if is_draft else f", {skill_address(name, file, skill.version if version else None)}"
-    what = (
-        f"{_NOT_ACCEPTED}\n\nDraft {skill.version[:SHOWN_DIGITS]} of {skill.at}" if is_draft else _origin(folder, skill)
-    )
+    at = skill.version[:SHOWN_DIGITS]
+    what = f"Version {at} of {skill.at}"
+    if is_draft:
+        what = f"{_NOT_ACCEPTED}\n\nDraft {at} of {skill.at}"
+    elif not skill.trained:
+        what = f"Not trained: the text of branch {catalogue_of(folder).branch} at {at}"
     head = f"# {name}: {file}\n\n{what}{uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
@@ -163,13 +161,6 @@ def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionOrStart)
         f"Commit {done.commit[:SHOWN_DIGITS]} on `{done.branch}` holds the text of {done.version[:SHOWN_DIGITS]} again."
     )
     return f"{newest} Nothing was deleted; to undo this, roll back to the version before it."
-
-
-def _origin(folder: Path, skill: ServedSkill) -> str:
-    """Return where a served text is from."""
-    if skill.trained:
-        return f"Version {skill.version[:SHOWN_DIGITS]} of {skill.at}"
-    return f"Not trained: the text of branch {catalogue_of(folder).branch} at {skill.version[:SHOWN_DIGITS]}"
 
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:

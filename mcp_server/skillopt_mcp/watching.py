@@ -5,6 +5,7 @@ the older handshake, which are told that the list of resources changed.
 """
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ class VersionWatcher:
 
     async def _look(self) -> None:
         try:
-            now = await to_thread.run_sync(_look_at, self._folder)
+            now = None  # where there is no repository
+            with suppress(RepositoryError):
+                now = await to_thread.run_sync(project_snapshot, self._folder)
             before, self._seen = self._seen, now
             if before == now or not self._looked.is_set():
                 return
@@ -76,14 +79,6 @@ class VersionWatcher:
         await self._bus.publish(ResourcesListChanged())
         for session in tuple(self._older.values()):
             await session.send_resource_list_changed()
-
-
-def _look_at(folder: Path) -> Snapshot | None:
-    """Read the tips; None where there is no repository."""
-    try:
-        return project_snapshot(folder)
-    except RepositoryError:
-        return None
 
 
 def _changed(before: Snapshot | None, now: Snapshot | None) -> list[str]:

@@ -31,7 +31,6 @@ from skillopt.suites.review_file import (
     Decision,
     ReviewEntry,
     drafted,
-    missing_files,
     put_candidates,
     read_candidates,
     remove,
@@ -120,11 +119,6 @@ def accepted_text(result: Mapping[str, Any]) -> str:
     lines = [f"{len(result['accepted'])} drafts are tasks now: {', '.join(map(escape_terminal, result['accepted']))}"]
     lines.append(f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result["config"]]
-    lines += [
-        f"{escape_terminal(name)} names files that it does not have: {', '.join(map(escape_terminal, paths))}; right "
-        "only if the task is to write them"
-        for name, paths in result["missing"].items()
-    ]
     return "\n".join([*lines, result["prospect"], f"next: skillopt estimate {result['skill']}"])
 
 
@@ -274,9 +268,6 @@ def _accept(project: Project, target: Target, ids: Sequence[str], review: Path |
         "accepted": accepted,
         "tasks": len(whole.splits),
         "waiting": len(entries) - len(chosen) - len(dropped),
-        "missing": {
-            task.id: names for _, task in whole.splits if task.id in accepted and (names := missing_files(task))
-        },
         "config": [line for own in lines.skills.values() for line in own],
         "prospect": what_it_can_show(whole, target.settings).words,
     }

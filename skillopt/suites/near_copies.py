@@ -21,22 +21,12 @@ def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     >>> near_copies(["Clean the vendor table", "write a poem on rain", "clean the Vendor table, please"])
     ((0, 2), (1,))
     """
-    words = [_words(text) for text in texts]
-    members: dict[frozenset[str], list[int]] = {}
-    for at, own in enumerate(words):
-        members.setdefault(own, []).append(at)
-    group = list(range(len(texts)))
-    for same in members.values():
-        for at in same if words[same[0]] else ():
-            group[at] = same[0]
-    for one, other in combinations(members, 2):
-        first, second = sorted(_root(group, members[own][0]) for own in (one, other))
-        if first != second and _are_alike(one, other):
-            group[second] = first
-    found: dict[int, list[int]] = {}
-    for at in range(len(texts)):
-        found.setdefault(_root(group, at), []).append(at)
-    return tuple(map(tuple, found.values()))
+    words, group = [_words(text) for text in texts], list(range(len(texts)))
+    for one, other in combinations(range(len(texts)), 2):
+        if group[one] != group[other] and _are_alike(words[one], words[other]):
+            first, second = sorted((group[one], group[other]))
+            group = [first if at == second else at for at in group]
+    return tuple(tuple(at for at, of in enumerate(group) if of == first) for first in dict.fromkeys(group))
 
 
 def word_digests(text: str) -> frozenset[str]:
@@ -57,9 +47,3 @@ def _words(text: str) -> frozenset[str]:
 def _are_alike(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
     shared = len(one & other)
     return bool(shared) and shared / (len(one) + len(other) - shared) >= _ALIKE
-
-
-def _root(group: list[int], at: int) -> int:
-    while group[at] != at:
-        group[at] = at = group[group[at]]
-    return at

@@ -4,7 +4,6 @@ What a person changes in a file is what is taken. Model text is a value in the Y
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from skillopt.suites.config_lines import put_file
 from skillopt.suites.sources import read_yaml
 from skillopt.suites.trials import TrialResult, Tried
 from skillopt.suites.writing import folder_names, task_entry, yaml_text
-from skillopt.tasks import Task, VerifierSpec
+from skillopt.tasks import VerifierSpec
 
 _END: Final = ".yaml"
 _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
@@ -27,8 +26,6 @@ _HEAD: Final = """\
 # A candidate for a task of {skill}; it is no task yet. Change what you like below, and set `decision` to keep or drop.
 # Then run: skillopt {command} {skill} --accept
 """
-_NAMED: Final = re.compile(r"(?<![\w./:@-])(?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:[A-Za-z]\w{0,4})(?![\w/])")
-_DATA: Final = re.compile(r"/|\.(?:csv|json|jsonl|ya?ml|toml|txt|md|tsv|xlsx?|pdf|sql|html?|xml|ini|cfg|log|py|js|ts)$")
 
 
 class Decision(StrEnum):
@@ -125,19 +122,6 @@ def drafted(tried: Iterable[Tried]) -> Iterator[tuple[Mapping[str, object], str,
         detail = [f"checks said: {one.detail}"] if one.detail else []
         why = f" Why: {one.draft.why}" if one.draft.why else ""
         yield task_entry(one.draft.task), f"{one.result}{near}: {ran}.{why}", detail
-
-
-def missing_files(task: Task) -> tuple[str, ...]:
-    """List the files that a prompt names and the task does not have; it may be that the task is to write them.
-
-    >>> from skillopt.tasks import VerifierSpec
-    >>> missing_files(Task("t", "Clean data/vendors.csv, e.g. row 3, for README.md.", VerifierSpec("exact")))
-    ('data/vendors.csv', 'README.md')
-    """
-    there = {file.path for file in task.placed}
-    ends = {path.rpartition("/")[2] for path in there}
-    named = dict.fromkeys(word for word in _NAMED.findall(task.prompt) if _DATA.search(word))
-    return tuple(word for word in named if word not in there and word not in ends)
 
 
 def _flat(text: str) -> str:

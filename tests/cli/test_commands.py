@@ -49,7 +49,7 @@ COMMANDS = sorted(
 )
 
 MORE = (
-    *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "gate HEAD~1"),
+    *("diff rows HEAD~1 HEAD", "gate HEAD~1"),
     *("log rows --json", "report rows --json", "show rows", "suite show rows"),
     *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
     *("nightly offer nowhere", "nightly train --state nowhere.json --output out"),
