@@ -4,7 +4,7 @@ Each finding has a line of the SKILL.md.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -12,17 +12,16 @@ from itertools import chain
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands
 from skillopt.skills.trained_files import parse_file
 
 
 class Level(StrEnum):
-    """Whose rule it is: the specification's, a client's, or the optimizer's own."""
+    """Whose rule it is: the specification's, Claude Code's, or the optimizer's own."""
 
     SPECIFICATION = "specification"
     CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
     OPTIMIZER = "optimizer"
 
 
@@ -56,7 +55,6 @@ _CLAUDE_KEYS = (
     *("arguments", "disallowed-tools", "model", "agent", "hooks", "paths"),
 )
 _CLAUDE_LISTING = 1536  # characters, as Claude Code documents it
-_CODEX_DESCRIPTION, _CODEX_READ = 1024, 10_000
 _MOST_SHOWN = 60  # characters: a finding is one line
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
@@ -76,20 +74,15 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     findings += _encoding(document)
     if document.place.free:
         return tuple(findings)
-    unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
         frontmatter = read_frontmatter(document)
     except SkillError as error:
         _, line, problem = str(error).split(":", 2)
-        findings += (_error(int(line), problem.strip()), _error(int(line), unlisted, Level.CODEX))
+        findings.append(_error(int(line), problem.strip()))
     else:
         findings += chain(_body(document), _regions(document), _clients_body(document))
         if frontmatter is None:
-            findings += (
-                _error(1, _NO_FRONTMATTER),
-                _error(1, unlisted, Level.CODEX),
-                _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE),
-            )
+            findings += (_error(1, _NO_FRONTMATTER), _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE))
         else:
             rules = (_name(skill, frontmatter), _description(frontmatter), _optional(frontmatter), _keys(frontmatter))
             findings += chain(*rules, _claude(frontmatter))
@@ -165,12 +158,6 @@ def _clients_body(document: SkillDocument) -> Iterator[Finding]:
         shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
         message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
         yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
-    size = len(document.render())
-    if size > _CODEX_READ:
-        message = (
-            f"expected at most {_CODEX_READ} bytes, found {size}; the middle may be cut when the model reads the file"
-        )
-        yield _warning(1, f"{message}, so move detail to references/", Level.CODEX)
 
 
 def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
@@ -187,8 +174,6 @@ def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
         yield _error(line, f"expected a name of at most {_MAX_NAME} characters, found {len(name)}; shorten it")
     if name != skill.name:
         yield _error(line, f"expected the folder's name {skill.name!r}, found {name!r}; make them the same")
-        message = f"the skill is known by its folder's name and listed as '{skill.name} ({name})'; make them the same"
-        yield _warning(line, message, Level.CLAUDE_CODE)
 
 
 def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
@@ -198,15 +183,11 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
     if not text:
         found = f"found {_kind(field.value)}" if field else "found none"
         yield _error(line, f"expected a description that is text, {found}; say what the skill does and when to use it")
-        yield _error(line, f"expected a description, {found}, so the skill is not listed; add one", Level.CODEX)
         return
     if len(text) > _MAX_DESCRIPTION:
         yield _error(
             line, f"expected a description of at most {_MAX_DESCRIPTION} characters, found {len(text)}; shorten it"
         )
-    if len(text) > _CODEX_DESCRIPTION:
-        message = f"the description is cut after {_CODEX_DESCRIPTION} of its {len(text)} characters; shorten it"
-        yield _warning(line, message, Level.CODEX)
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
@@ -232,25 +213,12 @@ def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _keys(frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Summarise the keys that nobody or not everybody knows: most skills have some, and they do no harm."""
-    fields = frontmatter.fields.items
-    known = [field for field in fields if field.name in _CLAUDE_KEYS]
-    unknown = [field for field in fields if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
-    if known:
-        names = ", ".join(field.name for field in known)
-        message = f"{_count(known)} that only Claude Code heeds, not the specification: {names}"
-        yield _warning(known[0].line, message)
+    """Summarise the keys that nobody knows: most skills have some, and they do no harm."""
+    unknown = [field for field in frontmatter.fields.items if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
     if unknown:
         near = {field.name: get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for field in unknown}
         names = ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
-        message = (
-            f"{_count(unknown)} that the specification does not know: {names}; 'metadata' is the place for own keys"
-        )
-        yield _warning(unknown[0].line, message)
-
-
-def _count(fields: Sequence[Field]) -> str:
-    return "1 key" if len(fields) == 1 else f"{len(fields)} keys"
+        yield _warning(unknown[0].line, f"unknown keys: {names}; 'metadata' is the place for own ones")
 
 
 def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:

@@ -57,7 +57,6 @@ SPECIFICATION = [
     (described("metadata:\n  a: b\n  version: 1.0\n"), "warning", 6, "found 1.0 (a number)"),
     (described("licence: MIT\n"), "warning", 4, "licence (did you mean"),
     (described("version: '1'\nlicense: MIT\nauthor: x\n"), "warning", 4, "version, author; 'metadata'"),
-    (described("model: haiku\nhooks: {}\n"), "warning", 4, "specification: model, hooks"),
     (described(body=" \n"), "warning", 5, "expected instructions after the"),
     (described(body="x\n" * 500), "warning", 504, "500 lines, found 500"),
     (described(body="x" * 20_000), "warning", 5, "5000 tokens, found about"),
