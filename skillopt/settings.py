@@ -335,13 +335,10 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
 }
 
 
-def _tables() -> dict[str, str]:
-    """Return by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
-    top = [name for name in Settings.model_fields if name not in {*PresetConstants.model_fields, "nightly"}]
-    return dict.fromkeys(top, "") | dict.fromkeys(NightlySettings.model_fields, "nightly")
-
-
-TABLES: Final = MappingProxyType(_tables())
+TABLES: Final = MappingProxyType(
+    {name: "" for name in Settings.model_fields if name not in {*PresetConstants.model_fields, "nightly"}}
+    | dict.fromkeys(NightlySettings.model_fields, "nightly")
+)
 """Setting → table of skillopt.toml, empty for the top; names are unique over all tables."""
 
 
@@ -382,10 +379,16 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
             values[name], origins[name] = value, origin
     preset = values.get("preset", Preset.DEFAULT)
     known = {member.value: chosen for member, chosen in PRESETS.items()}
+    top, nightly = ({name: values[name] for name in values if bool(TABLES[name]) is inner} for inner in (False, True))
     try:
-        return Settings.model_validate({**known.get(str(preset), {}), **_nested(values)})
+        return Settings.model_validate({**known.get(str(preset), {}), **top, "nightly": nightly})
     except ValidationError as error:
-        raise SettingsError(_invalid(error, origins)) from error
+        first = error.errors(include_url=False)[0]
+        key = next(str(part) for part in first["loc"] if str(part) in TABLES)
+        wrong = describe_mistake(first)
+        if first["type"] == "greater_than" and first["ctx"] == {"gt": 0}:  # caps, where 0 could be taken for no cap
+            wrong += "; leave it out for no cap"
+        raise SettingsError(f"{origins.get(key, 'defaults')}: {key}: {wrong}") from error
 
 
 def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, str, object]]:
@@ -403,22 +406,7 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
             )
 
 
-def _nested(values: Mapping[str, object]) -> dict[str, object]:
-    """Put the settings of the table `[nightly]` below it."""
-    nightly = {name: value for name, value in values.items() if TABLES[name]}
-    return {name: value for name, value in values.items() if not TABLES[name]} | {"nightly": nightly}
-
-
 def _unknown(origin: str, name: str) -> str:
     near = get_close_matches(name, [*TABLES, "skills"], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(TABLES)}"
     return f"{origin}: unknown setting {name!r}; {hint}"
-
-
-def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
-    first = error.errors(include_url=False)[0]
-    key = next(str(part) for part in first["loc"] if str(part) in TABLES)
-    wrong = describe_mistake(first)
-    if first["type"] == "greater_than" and first["ctx"] == {"gt": 0}:  # caps, where 0 could be taken for no cap
-        wrong += "; leave it out for no cap"
-    return f"{origins.get(key, 'defaults')}: {key}: {wrong}"
