@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from skillopt.gate.comparison import Pairs
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.loop import events
@@ -46,13 +47,15 @@ class ProposalTerms:
     """What came before a proposal.
 
     Args:
-        earlier: The error that each earlier proposal spent.
+        number: How many proposals there were, so that each has repeats of its own.
+        spent: The error that earlier runs of the skill spent.
         draft: Edits of the draft that it goes on from.
         ran: How tasks that teach and judge went under that draft when it was judged.
         refused: What people refused.
     """
 
-    earlier: Sequence[float] = ()
+    number: int = 0
+    spent: Sequence[ErrorSpent | float] = ()
     draft: Sequence[Edit] = ()
     ran: Sequence[Rollout] = ()
     refused: Sequence[PeoplesRefusal] = ()
@@ -116,8 +119,8 @@ class _Trial:
     def run(self, proposal: Sequence[Change]) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         skill, settings, folded = self.skill, self.settings, self.suite.folds is not None
-        number = len(self.terms.earlier)
-        gate = Gate(self.suite.tasks(Split.VAL), settings, self.runner, looked=self.terms.earlier)
+        number = self.terms.number
+        gate = Gate(self.suite.tasks(Split.VAL), settings, self.runner, looked=self.terms.spent)
         # Where all tasks teach, what was shown of the text before is the first round of its side, as in training.
         baseline = gate.baseline(skill, whole=True)[0] if folded or settings.gate is GateRule.STRICT else ()
         gate.go_on_from(Stream.PROPOSAL.repeat(number * PROPOSAL_ROUNDS))

@@ -25,7 +25,7 @@ from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
-from skillopt.runs.recorded import earlier_gates, proposal_repeats, rollouts_at, runs_on
+from skillopt.runs.recorded import earlier_gates, proposal_repeats, rollouts_at, runs_on, spent_by_earlier
 from skillopt.runs.records import find_record
 from skillopt.runs.run import DraftState, RecordedRun, draft_obstacle, open_draft
 from skillopt.safety.leaks import LEAK_REASON
@@ -177,11 +177,14 @@ def propose(
             return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
         record = _record(plan, ledger, ground, proposal, count_refused(root, name, plan.suite.digest)[0])
         run = RecordedRun(plan, ledger, record, observer)
-        earlier = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
-        taught, repeats = plan.suite.tasks_to_evaluate(Split.TRAIN), proposal_repeats(len(earlier))
+        number = sum(run.seed < record.seed for run in runs_on(ledger, "proposal", name, plan.suite.digest))
+        versions = plan.repository.versions(name, record.base) if record.base else ()
+        until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
+        taught, repeats = plan.suite.tasks_to_evaluate(Split.TRAIN), proposal_repeats(number)
         ran = rollouts_at(ledger, plan.drivers, ground.text, taught, repeats)
         terms = ProposalTerms(
-            earlier=earlier,
+            number=number,
+            spent=spent_by_earlier(ledger, versions, plan.suite, name, until),
             draft=ground.edits,
             ran=[runs[-1] for runs in ran.values()],
             refused=told_refusals(plan.repository, record.refusals, plan.suite),

@@ -91,14 +91,14 @@ def test_an_edit_that_a_person_refused_is_refused_with_who_did_and_why() -> None
 def tried(
     runner: ScriptedRunner,
     *edits: Edit,
-    earlier: Sequence[float] = (),
+    number: int = 0,
     refused: Sequence[PeoplesRefusal] = (),
     **values: object,
 ) -> list[Event]:
     settings = SETTINGS.model_copy(update=values)
     changes, unsound = check_proposal(SKILL.document, edits, suite(), settings)
     assert not unsound
-    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(earlier, refused=refused)))
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(number, refused=refused)))
 
 
 def test_a_better_proposal_that_says_in_other_words_what_a_person_refused_waits_in_the_draft_with_the_refusal() -> None:
@@ -143,9 +143,8 @@ def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
     changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], few, settings)
     found = []
     for before in range(3):
-        happened = list(
-            try_proposal(changes, SKILL, few, settings, ScriptedRunner(on_four, str), ProposalTerms([0.1] * before))
-        )
+        terms = ProposalTerms(before, [0.1] * before)
+        happened = list(try_proposal(changes, SKILL, few, settings, ScriptedRunner(on_four, str), terms))
         (decided,) = only(happened, GateDecided)
         found.append(decided.verdict.grading.grade)
 
@@ -230,6 +229,6 @@ def test_a_file_that_holds_no_proposal_is_refused_by_name(tmp_path: Path, conten
 def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:
     runners = [ScriptedRunner(by_words, str) for _ in range(2)]
     for number, runner in enumerate(runners):
-        tried(runner, add("alpha", "train-0"), earlier=[0.0] * number)
+        tried(runner, add("alpha", "train-0"), number=number)
     first, second = ({(request.task.id, request.repeat) for request in runner.requests} for runner in runners)
     assert not first & second
