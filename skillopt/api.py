@@ -50,7 +50,7 @@ def optimize(
 
     Args:
         skill: The text to start from; it is not changed.
-        suite: The tasks, with splits (`train` for evidence, `val` for the gate, `test` held out) or with folds.
+        suite: The tasks, with splits (`train` for evidence, `val` for the gate, `test` held out), or few that do both.
         harness: Runs the target: an object, or a name such as "claude-code"; None takes the one in `settings`.
         model: The optimizer model: an object, or a name such as "anthropic/MODEL"; None takes the one in `settings`.
         judge: Judges tasks with a rubric; None takes the one in `settings`, else the optimizer model.

@@ -233,8 +233,8 @@ class Suite:
     Args:
         name: For people.
         splits: One (split, task) pair per task, in the order of the source.
-        folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
-            tasks are in `val` then. None where splits are fixed.
+        folds: Two halves of few tasks, which all teach and judge and are all in `val`; a gate that cannot judge afresh
+            takes the first half as `train`. None where splits are fixed.
         skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
         unchecked: Tasks with a solution of their own of which nobody has seen that it passes, ≥ 0.
         whole: The suite in two folds that this one is a view of, so that leaks are found by all tasks; else None.

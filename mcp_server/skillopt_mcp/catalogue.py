@@ -19,7 +19,7 @@ from skillopt.project import Project
 from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_left_out, skill_from_files
-from skillopt.skills.frontmatter import Fields, Value, read_frontmatter, read_leniently
+from skillopt.skills.frontmatter import read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
 from skillopt.versions.commit_message import Version
@@ -116,10 +116,11 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
     size = sum(len(file.content) for file in shipped)
     if size > MAX_SKILL_BYTES:
         raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
-    found, fields, problem = None, dict[str, object](), "expected frontmatter with a name and a description"
+    found, problem = None, "expected frontmatter with a name and a description"
+    fields: Mapping[str, object] = {}
     try:
         found = read_frontmatter(skill.document)
-        fields = _mapping(found.fields) if found else {}
+        fields = found.values if found else {}
         json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
         if found and found.name and found.description:
             problem = "" if found.name == name else f"its frontmatter names it {found.name[:64]!r}"
@@ -132,16 +133,6 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
     return ServedSkill(
         name, commit, bool(at), at, description=about, frontmatter=fields, files=tuple(served), problem=problem
     )
-
-
-def _mapping(fields: Fields) -> dict[str, object]:
-    return {field.name: _plain(field.value) for field in fields.items}
-
-
-def _plain(value: Value) -> object:
-    if isinstance(value, Fields):
-        return _mapping(value)
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 _SHORTEST = 7  # characters of a commit that name it

@@ -99,7 +99,7 @@ def _fields(skill: Skill) -> dict[str, str]:
         read = read_frontmatter(skill.document)
     except SkillError:
         return {}
-    return {field.name: str(field.value) for field in read.fields.items} if read else {}
+    return {name: str(value) for name, value in read.values.items()} if read else {}
 
 
 def _validated(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:

@@ -1,12 +1,11 @@
-"""Parse the YAML frontmatter of a SKILL.md safely, into typed fields with their lines; it is never rewritten.
+"""Parse the YAML frontmatter of a SKILL.md safely, into plain values with their lines; it is never rewritten.
 
 The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
@@ -18,54 +17,31 @@ MAX_FRONTMATTER_BYTES = 64 * 1024
 _PLAIN_FIELD = re.compile(r"(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
 
 
-Value: TypeAlias = "str | int | float | bool | tuple[Value, ...] | Fields | None"
-"""What a field can hold; dates stay the text they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A key, its value and the 1-based line of the file on which the key stands."""
-
-    name: str
-    value: Value
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """A mapping: fields in the order of the file, no two of one name."""
-
-    items: tuple[Field, ...] = ()
-
-    def find(self, name: str) -> Field | None:
-        """Return the field of a name."""
-        return next((field for field in self.items if field.name == name), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """What a SKILL.md says about itself."""
+    """What a SKILL.md says about itself: plain values, where dates are text, and the lines that they stand on."""
 
-    fields: Fields = Fields()
+    values: Mapping[str, object] = field(default_factory=dict)
+    lines: Mapping[ValuePath, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str | None:
         """The name when it is text."""
-        return self._text("name")
+        return self.text("name")
 
     @property
     def description(self) -> str | None:
         """The description when it is text."""
-        return self._text("description")
+        return self.text("description")
 
-    def line_of(self, name: str) -> int:
-        """Return the line of a field, 1 when there is none."""
-        field = self.fields.find(name)
-        return field.line if field else 1
+    def text(self, name: str) -> str | None:
+        """Return a value when it is text."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
 
-    def _text(self, name: str) -> str | None:
-        field = self.fields.find(name)
-        return field.value if field and isinstance(field.value, str) else None
+    def line_of(self, *place: str) -> int:
+        """Return the line of a value, 1 when there is none."""
+        return self.lines.get(place, 1)
 
 
 def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
@@ -92,7 +68,7 @@ def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
         found = "a list" if isinstance(value, list) else repr(value)[:60]
         problem = f"expected lines of 'key: value', found {found}; write 'name:' and 'description:'"
         raise _error(document.line_of(start), problem)
-    return Frontmatter(_fields(value or {}, lines))
+    return Frontmatter(value or {}, lines)
 
 
 def read_leniently(document: SkillDocument) -> Frontmatter:
@@ -102,14 +78,14 @@ def read_leniently(document: SkillDocument) -> Frontmatter:
     except SkillError:
         text = (document.frontmatter or "")[:MAX_FRONTMATTER_BYTES]
     first = document.line_of(document.line_starts[1]) if len(document.line_starts) > 1 else 1
-    found: dict[str, Field] = {}
+    found, lines = dict[str, object](), dict[ValuePath, int]()
     for number, line in enumerate(text.splitlines(), first):
         match = _PLAIN_FIELD.fullmatch(line)
         if match and match["name"] not in found:
             value = match["value"]
             quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-            found[match["name"]] = Field(match["name"], value[1:-1] if quoted else value, number)
-    return Frontmatter(Fields(tuple(found.values())))
+            found[match["name"]], lines[match["name"],] = value[1:-1] if quoted else value, number
+    return Frontmatter(found, lines)
 
 
 def listed_description(document: SkillDocument) -> str:
@@ -117,24 +93,6 @@ def listed_description(document: SkillDocument) -> str:
     described = (read_leniently(document).description or "").strip()
     lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
     return described or next((line for line in lines if line and line != "---"), "")
-
-
-def _fields(value: Mapping[str, object], lines: Mapping[ValuePath, int], place: ValuePath = ()) -> Fields:
-    return Fields(
-        tuple(Field(name, _value(inner, lines, (*place, name)), lines[*place, name]) for name, inner in value.items())
-    )
-
-
-def _value(value: object, lines: Mapping[ValuePath, int], place: ValuePath) -> Value:
-    match value:
-        case dict():
-            return _fields(value, lines, place)
-        case list():
-            return tuple(_value(item, lines, (*place, at)) for at, item in enumerate(value))
-        case str() | int() | float() | None:
-            return value
-        case _:
-            raise TypeError(f"expected a plain value, found {value!r}")
 
 
 def _error(line: int, problem: str) -> SkillError:

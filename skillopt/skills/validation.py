@@ -12,7 +12,7 @@ from itertools import chain
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.frontmatter import Frontmatter, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands
 from skillopt.skills.trained_files import parse_file
 
@@ -163,8 +163,9 @@ def _clients_body(document: SkillDocument) -> Iterator[Finding]:
 def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
     line, name = frontmatter.line_of("name"), frontmatter.name
     if name is None:
-        field = frontmatter.fields.find("name")
-        found = f"found {_kind(field.value)}; put it in quotes" if field else f"found none; add 'name: {skill.name}'"
+        found = f"found none; add 'name: {skill.name}'"
+        if "name" in frontmatter.values:
+            found = f"found {_kind(frontmatter.values['name'])}; put it in quotes"
         yield _error(line, f"expected a name that is text, {found}")
         return
     if not _NAME.fullmatch(name):
@@ -177,11 +178,10 @@ def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
-    field = frontmatter.fields.find("description")
-    text = (frontmatter.description or "").strip()
-    line = field.line if field else 1
+    text, line = (frontmatter.description or "").strip(), frontmatter.line_of("description")
     if not text:
-        found = f"found {_kind(field.value)}" if field else "found none"
+        known = "description" in frontmatter.values
+        found = f"found {_kind(frontmatter.values['description'])}" if known else "found none"
         yield _error(line, f"expected a description that is text, {found}; say what the skill does and when to use it")
         return
     if len(text) > _MAX_DESCRIPTION:
@@ -191,45 +191,45 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
-    for name in ("license", "compatibility", "allowed-tools"):
-        field = frontmatter.fields.find(name)
-        if field and not isinstance(field.value, str):
-            listed = name == "allowed-tools" and isinstance(field.value, tuple)
-            message = f"expected {name} to be text, found {_kind(field.value)}; write it on one line"
-            yield _warning(field.line, f"{message} with spaces between") if listed else _error(field.line, message)
-        elif name == "compatibility" and field and not 1 <= len(str(field.value)) <= _MAX_COMPATIBILITY:
-            found = len(str(field.value))
-            message = f"expected compatibility of 1 to {_MAX_COMPATIBILITY} characters, found {found}; change it"
-            yield _error(field.line, message)
-    metadata = frontmatter.fields.find("metadata")
-    if metadata and not isinstance(metadata.value, Fields):
-        found_kind = _kind(metadata.value)
-        message = f"expected metadata to map keys to text, found {found_kind}; write 'key: \"text\"' lines"
-        yield _error(metadata.line, message)
-    for field in metadata.value.items if metadata and isinstance(metadata.value, Fields) else ():
-        if not isinstance(field.value, str):
-            message = f"expected metadata {field.name!r} to be text, found {_kind(field.value)}; put it in quotes"
-            yield _warning(field.line, message)
+    values = frontmatter.values
+    for name in (name for name in ("license", "compatibility", "allowed-tools") if name in values):
+        value, line = values[name], frontmatter.line_of(name)
+        if not isinstance(value, str):
+            listed = name == "allowed-tools" and isinstance(value, list)
+            message = f"expected {name} to be text, found {_kind(value)}; write it on one line"
+            yield _warning(line, f"{message} with spaces between") if listed else _error(line, message)
+        elif name == "compatibility" and not 1 <= len(value) <= _MAX_COMPATIBILITY:
+            message = f"expected compatibility of 1 to {_MAX_COMPATIBILITY} characters, found {len(value)}; change it"
+            yield _error(line, message)
+    metadata = values.get("metadata", {})
+    if not isinstance(metadata, dict):
+        message = f"expected metadata to map keys to text, found {_kind(metadata)}; write 'key: \"text\"' lines"
+        yield _error(frontmatter.line_of("metadata"), message)
+        return
+    for name, value in metadata.items():
+        if not isinstance(value, str):
+            message = f"expected metadata {name!r} to be text, found {_kind(value)}; put it in quotes"
+            yield _warning(frontmatter.line_of("metadata", name), message)
 
 
 def _keys(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Summarise the keys that nobody knows: most skills have some, and they do no harm."""
-    unknown = [field for field in frontmatter.fields.items if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
+    unknown = [name for name in frontmatter.values if name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
     if unknown:
-        near = {field.name: get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for field in unknown}
+        near = {name: get_close_matches(name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for name in unknown}
         names = ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
-        yield _warning(unknown[0].line, f"unknown keys: {names}; 'metadata' is the place for own ones")
+        yield _warning(frontmatter.line_of(unknown[0]), f"unknown keys: {names}; 'metadata' is the place for own ones")
 
 
 def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Check what Claude Code makes of a skill that is hidden from the model, or has no or a long description."""
-    hidden, usage = (frontmatter.fields.find(name) for name in ("disable-model-invocation", "when_to_use"))
-    if hidden and hidden.value is True:
+    hidden = "disable-model-invocation"
+    if frontmatter.values.get(hidden) is True:
         message = (
             "hides the skill from the model, so it is used only when a person names it; remove it unless that is meant"
         )
-        yield _warning(hidden.line, f"'disable-model-invocation: true' {message}", Level.CLAUDE_CODE)
-    size = len(frontmatter.description or "") + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
+        yield _warning(frontmatter.line_of(hidden), f"'{hidden}: true' {message}", Level.CLAUDE_CODE)
+    size = len(frontmatter.description or "") + len(frontmatter.text("when_to_use") or "")
     if not frontmatter.description:
         yield _warning(frontmatter.line_of("description"), _NO_DESCRIPTION, Level.CLAUDE_CODE)
     elif size > _CLAUDE_LISTING:
@@ -237,11 +237,11 @@ def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
         yield _warning(frontmatter.line_of("description"), message, Level.CLAUDE_CODE)
 
 
-def _kind(value: Value) -> str:
+def _kind(value: object) -> str:
     match value:
-        case Fields():
+        case dict():
             return "a mapping"
-        case tuple():
+        case list():
             return "a list"
         case None:
             return "nothing"

@@ -1,4 +1,4 @@
-"""Plan which tasks teach and which decide: two folds for few tasks, fixed splits for more, `test` where it can tell."""
+"""Plan which tasks teach and which decide: all where they are few, else fixed splits, with `test` where it can tell."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.tasks import Split, Suite, Task, divide
 
 FOLDS_BELOW: Final = 48
-"""Tasks from which fixed splits do as well as two folds that swap roles: half of them can decide."""
+"""Tasks from which fixed splits do as well as tasks that all teach and judge: half of them can decide."""
 
 LEAST_TEST: Final = 8
 """With fewer held-out tasks a release check can hardly tell anything, whatever the gain."""

@@ -64,8 +64,8 @@ def _expect_only_description(before: SkillDocument, after: SkillDocument, text: 
     fields = []
     for one in (before, after):
         found = read_frontmatter(one)
-        items = found.fields.items if found else ()
-        fields.append([(item.name, repr(item.value)) for item in items if item.name != "description"])
+        items = found.values.items() if found else ()
+        fields.append([(name, repr(value)) for name, value in items if name != "description"])
     found = read_frontmatter(after)
     same = [name for name, _ in fields[0]] == [name for name, _ in fields[1]] and before.body == after.body
     if not same or found is None or found.description != text:
@@ -86,8 +86,7 @@ def check_description(
     except SkillError as error:
         return str(error)
     found = read_frontmatter(after)
-    usage = found.fields.find("when_to_use") if found else None
-    listed = len(text) + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
+    listed = len(text) + len((found.text("when_to_use") if found else None) or "")
     if listed > _LISTED:
         return f"expected at most {_LISTED} characters of description and when_to_use together, found {listed}"
     if after.text == before.text:

@@ -118,13 +118,13 @@ def listed_texts(document: SkillDocument) -> tuple[str | None, str | None]:
     Codex lists no skill without a description, Claude Code adds `when_to_use`, and leaves out what only people call.
     """
     front, text = read_leniently(document), listed_description(document)
-    usage, hidden = (front.fields.find(key) for key in ("when_to_use", "disable-model-invocation"))
-    more = f" - {usage.value}" if usage and isinstance(usage.value, str) else ""
+    usage, hidden = front.text("when_to_use"), front.values.get("disable-model-invocation") is True
+    more = f" - {usage}" if usage is not None else ""
     codex, claude = (
         " ".join(one.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for one in (text, f"{text}{more}")
     )
-    return codex if front.description else None, None if hidden and hidden.value is True else claude
+    return codex if front.description else None, None if hidden else claude
 
 
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:

@@ -8,8 +8,6 @@ from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import (
     MAX_FRONTMATTER_BYTES,
-    Field,
-    Fields,
     Frontmatter,
     read_frontmatter,
     read_leniently,
@@ -29,20 +27,19 @@ def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) ->
         newline=newline,
     )
 
-    assert found == Frontmatter(
-        Fields(
-            (
-                Field("name", "tidy", 3),
-                Field("description", "Cleans tables.\n", 4),
-                Field("metadata", Fields((Field("version", "1.0", 8), Field("n", 2, 9))), 7),
-                Field("flag", value=True, line=10),
-                Field("list", ("a", 1.5), 11),
-                Field("empty", None, 12),
-                Field("day", "2026-01-02", 13),
-                Field("big", "1e999", 14),
-            )
-        )
-    )
+    assert found is not None
+    assert found.values == {
+        "name": "tidy",
+        "description": "Cleans tables.\n",
+        "metadata": {"version": "1.0", "n": 2},
+        "flag": True,
+        "list": ["a", 1.5],
+        "empty": None,
+        "day": "2026-01-02",
+        "big": "1e999",
+    }
+    assert [found.line_of(name) for name in found.values] == [3, 4, 7, 10, 11, 12, 13, 14]
+    assert (found.line_of("metadata", "version"), found.line_of("metadata", "n")) == (8, 9)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +85,7 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
         assert name == "SKILL.md"
         assert 1 <= int(line) <= lines
     else:
-        assert found is None or all(1 < field.line <= lines for field in found.fields.items)
+        assert found is None or all(1 < found.line_of(name) <= lines for name in found.values)
 
 
 @pytest.mark.parametrize(
