@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -332,33 +332,31 @@ class Suite:
         return digest_of(*(part for row in rows for part in row))
 
 
-def divide(
-    tasks: Sequence[Task], sizes: Sequence[int], passed: Mapping[str, bool] | None = None
-) -> tuple[tuple[Task, ...], ...]:
+def divide(tasks: Sequence[Task], sizes: Sequence[int]) -> tuple[tuple[Task, ...], ...]:
     """Cut tasks into parts of exactly the sizes asked for, each with its share of every kind of task.
 
-    Tasks are of one kind if they went alike, have the same kind of verifier, and their commonest tag in common; a tag
-    that all tasks have says nothing. The members of a kind are spread evenly in the order of their content digests
+    Tasks are of one kind if they have the same kind of verifier, and their commonest tag in common; a tag that all
+    tasks have says nothing. The members of a kind are spread evenly in the order of their content digests
     (systematic sampling), so that a task which comes or goes moves about one other.
     """
-    places = _spread(tasks, passed or {})
+    places = _spread(tasks)
     order = sorted(range(len(tasks)), key=places.__getitem__)
     edges = [sum(sizes[:part]) for part in range(len(sizes) + 1)]
     return tuple(tuple(tasks[at] for at in sorted(order[start:end])) for start, end in pairwise(edges))
 
 
-def _spread(tasks: Sequence[Task], passed: Mapping[str, bool]) -> list[tuple[float, str]]:
+def _spread(tasks: Sequence[Task]) -> list[tuple[float, str]]:
     """Give each task a place in [0, 1) such that every kind is spread evenly; its digest settles ties."""
     common = Counter(tag for task in tasks for tag in set(task.tags))
-    kinds: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    kinds: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for at, task in enumerate(tasks):
         tags = [(-common[tag], tag) for tag in task.tags if common[tag] < len(tasks)]
-        kind = (str(passed.get(task.id)), task.verifier.kind, min(tags)[1] if tags else "")
+        kind = (task.verifier.kind, min(tags)[1] if tags else "")
         kinds.setdefault(kind, []).append((task.content_digest, at))
     places: list[tuple[float, str]] = [(0.0, "")] * len(tasks)
     for kind, members in kinds.items():
         # Each kind has a start of its own, or what is left over of all kinds would go to the same part.
-        start = int(digest_of(*kind)[:8], 16) / 16**8
+        start = int(digest_of("None", *kind)[:8], 16) / 16**8  # the splits behind published figures follow from this
         for rank, (digest, at) in enumerate(sorted(members)):
             places[at] = ((rank + start) / len(members), digest)
     return places

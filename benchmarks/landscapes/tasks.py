@@ -101,7 +101,7 @@ def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
     ]
     if world.unsplit:
         tasks = [task for _, task in made]
-        return plan_splits(tasks).suite("landscape", tasks)
+        return plan_splits("landscape", tasks)
     return Suite("landscape", tuple((split, task) for split, task in made if split is not None))
 
 

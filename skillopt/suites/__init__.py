@@ -42,7 +42,7 @@ def plan_suite(reading: Reading) -> Suite:
     suite = (
         Suite(reading.name, tuple(given))
         if len(given) == len(tasks)
-        else plan_splits(tasks, reading.shares).suite(reading.name, tasks)
+        else plan_splits(reading.name, tasks, reading.shares)
     )
     return replace(suite, skipped=len(reading.skipped), unchecked=reading.unchecked)
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from skillopt.tasks import Split, Suite, Task, divide
@@ -19,37 +18,14 @@ _VAL_TASKS: Final = 24
 _VAL_SHARE: Final = 0.25  # of large suites, so that half of the tasks teach
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which tasks are for what."""
-
-    train: tuple[Task, ...]
-    val: tuple[Task, ...]
-    test: tuple[Task, ...]
-    folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
-
-    def suite(self, name: str, order: Sequence[Task]) -> Suite:
-        """Make a suite of the planned tasks."""
-        splits = {
-            task.id: split
-            for split, tasks in zip(Split, (self.train, self.val, self.test), strict=True)
-            for task in tasks
-        }
-        return Suite(name, tuple((splits[task.id], task) for task in order), self.folds)
-
-
-def plan_splits(
-    tasks: Sequence[Task], shares: Mapping[Split, float] | None = None, passed: Mapping[str, bool] | None = None
-) -> Plan:
+def plan_splits(name: str, tasks: Sequence[Task], shares: Mapping[Split, float] | None = None) -> Suite:
     """Divide tasks without given splits, by the tasks alone, so that no run learns from what another was judged on."""
-    if shares is None and len(tasks) == 1:
-        return Plan((), tuple(tasks), ())
     if shares is None and len(tasks) < FOLDS_BELOW:
-        first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2), passed)
-        return Plan((), tuple(tasks), (), (first, second))
-    sizes = _sizes(len(tasks)) if shares is None else _sizes_of(len(tasks), shares)
-    train, val, test = divide(tasks, sizes, passed)
-    return Plan(train, val, test)
+        first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2))
+        return Suite(name, tuple((Split.VAL, task) for task in tasks), (first, second) if first else None)
+    parts = divide(tasks, _sizes(len(tasks)) if shares is None else _sizes_of(len(tasks), shares))
+    splits = {task.id: split for split, part in zip(Split, parts, strict=True) for task in part}
+    return Suite(name, tuple((splits[task.id], task) for task in tasks))
 
 
 def _sizes(tasks: int) -> tuple[int, int, int]:

@@ -214,7 +214,7 @@ class _Reader:
                 "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.5}, or remove them"
             )
         else:
-            planned = {split for split, _ in plan_splits(tasks, shares).suite("", tasks).splits} if shares else used
+            planned = {split for split, _ in plan_splits("", tasks, shares).splits} if shares else used
             missing = next((split for split in (Split.TRAIN, Split.VAL) if split not in planned), None)
             if missing is not None:
                 problem = (

@@ -11,7 +11,7 @@ from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 def suite(count: int) -> Suite:
     tasks = [Task(str(number), f"do {number}", VerifierSpec("exact")) for number in range(count)]
-    return plan_splits(tasks).suite("s", tasks)
+    return plan_splits("s", tasks)
 
 
 @given(st.integers(2, 120), st.integers(8, 2000), st.sampled_from([GateRule.SEQUENTIAL, GateRule.PAIRED]))

@@ -21,7 +21,7 @@ def alike(count: int, kind: str = "exact", size: int = 0) -> Suite:
         Task(f"t{number}", f"Do {number}.", VerifierSpec(kind), (File("a", b"x" * size),) if size else ())
         for number in range(count)
     ]
-    return plan_splits(tasks).suite("alike", tasks)
+    return plan_splits("alike", tasks)
 
 
 def foreseen(count: int, settings: Mapping[str, object] = {}) -> Forecast:

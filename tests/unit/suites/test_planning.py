@@ -12,19 +12,18 @@ def tasks(count: int) -> list[Task]:
 
 @pytest.mark.parametrize("count", [2, 3, 7, 47])
 def test_few_tasks_are_two_folds_of_equal_size_and_all_of_them_decide(count: int) -> None:
-    found = plan_splits(tasks(count))
+    found = plan_splits("s", tasks(count))
     assert found.folds is not None
     assert [len(fold) for fold in found.folds] == [count // 2, count - count // 2]
-    suite = found.suite("s", tasks(count))
-    assert [task.id for task in suite.tasks(Split.VAL)] == [task.id for task in tasks(count)]
+    assert [task.id for task in found.tasks(Split.VAL)] == [task.id for task in tasks(count)]
 
 
 @pytest.mark.parametrize(
     ("count", "sizes"), [(48, (24, 24, 0)), (60, (36, 24, 0)), (64, (32, 24, 8)), (200, (100, 50, 50))]
 )
 def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes: tuple[int, int, int]) -> None:
-    found = plan_splits(tasks(count))
-    assert (len(found.train), len(found.val), len(found.test), found.folds) == (*sizes, None)
+    found = plan_splits("s", tasks(count))
+    assert (*(len(found.tasks(split)) for split in Split), found.folds) == (*sizes, None)
 
 
 @pytest.mark.parametrize(
@@ -37,5 +36,5 @@ def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes:
     ],
 )
 def test_stated_shares_are_filled_and_none_is_empty(shares: dict[Split, float], sizes: tuple[int, int, int]) -> None:
-    found = plan_splits(tasks(20), shares)
-    assert (len(found.train), len(found.val), len(found.test), found.folds) == (*sizes, None)
+    found = plan_splits("s", tasks(20), shares)
+    assert (*(len(found.tasks(split)) for split in Split), found.folds) == (*sizes, None)
