@@ -3,17 +3,20 @@
 The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, read_plain_yaml
+from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, find_unread_line, read_plain_yaml
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
 
+_VALUE_LINE = re.compile(r"(?P<name>[a-zA-Z_-]+):\s+(?P<value>\S.*)")
+_SPECIAL = re.compile(r"[{}[\]*&#!|>%@`]|: ")
 _PLAIN_FIELD = re.compile(r"(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
 
 
@@ -86,6 +89,25 @@ def read_leniently(document: SkillDocument) -> Frontmatter:
             quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
             found[match["name"]], lines[match["name"],] = value[1:-1] if quoted else value, number
     return Frontmatter(found, lines)
+
+
+def find_dropped_line(document: SkillDocument) -> int | None:
+    """Return the line for which Claude Code drops the whole frontmatter; None where it reads it.
+
+    It reads YAML strictly, and once more with those values quoted that stand on one line and have special characters.
+    """
+    text = (document.frontmatter or "")[:MAX_FRONTMATTER_BYTES].replace("\r\n", "\n")
+    line = find_unread_line(text)
+    if line is None or find_unread_line("\n".join(map(_quote_value, text.split("\n")))) is None:
+        return None
+    return line + 2
+
+
+def _quote_value(line: str) -> str:
+    found = _VALUE_LINE.fullmatch(line)
+    if found is None or found["value"][0] == found["value"][-1] in "\"'" or not _SPECIAL.search(found["value"]):
+        return line
+    return f"{found['name']}: {json.dumps(found['value'])}"
 
 
 def listed_description(document: SkillDocument) -> str:

@@ -3,6 +3,7 @@
 Anchors, aliases, tags, repeated keys and deep nesting are refused before any value is built; dates stay text.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
@@ -13,6 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     CollectionEndEvent,
+    CollectionStartEvent,
     Event,
     MappingStartEvent,
     ScalarEvent,
@@ -28,6 +30,7 @@ ValuePath = tuple[str | int, ...]
 """Keys and indices that lead to a part of a value."""
 
 _LONGEST_NUMBER: Final = 64  # digits: Python refuses to read thousands
+_COMMENT: Final = re.compile(r"[ \t]+#")
 _HINTS: Final = {
     "mapping values": "put a value that contains ': ' in quotes",
     "cannot start": "put a value that starts with a special character in quotes, indent by spaces",
@@ -62,6 +65,45 @@ def read_plain_yaml(text: str, line_of: Callable[[int], int]) -> tuple[object, d
     except (YAMLError, ValueError, OverflowError, AssertionError) as error:
         problem = f"expected YAML, found: {' '.join(str(error).split())}; correct it, or put it in quotes"
         raise PlainYamlError(0, problem) from error
+
+
+def find_unread_line(text: str) -> int | None:
+    """Return the line, from 0, at which a strict reader of YAML stops; None where it reads all.
+
+    It wants the lines that go on with a value in quotes or brackets indented, and takes tabs for spaces.
+    """
+    lines = text.split("\n")
+    try:
+        spans = list(_enclosed(YAML(typ="safe", pure=True).parse(text.replace("\t", " "))))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return min(mark.line, text.rstrip("\n").count("\n")) if mark else 0
+    except (YAMLError, ValueError, OverflowError, AssertionError):  # characters and escapes that readers differ in
+        return None
+    continued = (number for first, last in spans for number in range(first + 1, last + 1))
+    return next((number for number in continued if lines[number][:1].strip()), None)
+
+
+def _enclosed(events: Iterator[Event]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of each value in quotes or brackets."""
+    starts: list[int | None] = []
+    for event in events:
+        first, last = event.start_mark.line, event.end_mark.line
+        if isinstance(event, CollectionStartEvent):
+            starts.append(first if event.flow_style else None)
+        elif isinstance(event, CollectionEndEvent):
+            start = starts.pop()
+            if start is not None:
+                yield start, last
+        elif isinstance(event, ScalarEvent) and event.style in ("'", '"'):
+            yield first, last
+
+
+def find_cut_values(text: str) -> Iterator[str]:
+    """Yield the values that end at a ` #`, which begins a comment, in YAML that can be read."""
+    for event in YAML(typ="safe", pure=True).parse(text):
+        if isinstance(event, ScalarEvent) and _COMMENT.match(text, event.end_mark.index):
+            yield str(event.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,18 @@ from itertools import chain
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.skills.frontmatter import Frontmatter, read_frontmatter
+from skillopt.skills.frontmatter import Frontmatter, find_dropped_line, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands
+from skillopt.skills.plain_yaml import find_cut_values
 from skillopt.skills.trained_files import parse_file
 
 
 class Level(StrEnum):
-    """Whose rule it is: the specification's, Claude Code's, or the optimizer's own."""
+    """Whose rule it is: the specification's, a client's, or the optimizer's own."""
 
     SPECIFICATION = "specification"
     CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
     OPTIMIZER = "optimizer"
 
 
@@ -64,6 +66,11 @@ _NO_FRONTMATTER = (
     "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
     "'---', both fields, '---'"
 )
+_DROPPED = (
+    "expected YAML, found a line at which it ends, so Claude Code drops all of the frontmatter, the description too; "
+    "indent lines that go on with a value, or write it on one line in quotes"
+)
+_UNLISTED = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
 _MOVE = "move detail to files in references/"
 
 
@@ -74,18 +81,24 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     findings += _encoding(document)
     if document.place.free:
         return tuple(findings)
+    if dropped := find_dropped_line(document):
+        findings.append(_error(dropped, _DROPPED, Level.CLAUDE_CODE))
     try:
         frontmatter = read_frontmatter(document)
     except SkillError as error:
         _, line, problem = str(error).split(":", 2)
-        findings.append(_error(int(line), problem.strip()))
+        findings += (_error(int(line), problem.strip()), _error(int(line), _UNLISTED, Level.CODEX))
     else:
         findings += chain(_body(document), _regions(document), _clients_body(document))
         if frontmatter is None:
-            findings += (_error(1, _NO_FRONTMATTER), _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE))
+            findings += (
+                _error(1, _NO_FRONTMATTER),
+                _error(1, _UNLISTED, Level.CODEX),
+                _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE),
+            )
         else:
             rules = (_name(skill, frontmatter), _description(frontmatter), _optional(frontmatter), _keys(frontmatter))
-            findings += chain(*rules, _claude(frontmatter))
+            findings += chain(*rules, _claude(frontmatter), _cut(document, frontmatter))
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.level, finding.severity)))
 
 
@@ -183,11 +196,21 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
         known = "description" in frontmatter.values
         found = f"found {_kind(frontmatter.values['description'])}" if known else "found none"
         yield _error(line, f"expected a description that is text, {found}; say what the skill does and when to use it")
+        yield _error(line, f"expected a description, {found}, so the skill is not listed; add one", Level.CODEX)
         return
     if len(text) > _MAX_DESCRIPTION:
         yield _error(
             line, f"expected a description of at most {_MAX_DESCRIPTION} characters, found {len(text)}; shorten it"
         )
+
+
+def _cut(document: SkillDocument, frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Find texts that a comment cuts."""
+    cut = set(find_cut_values(document.frontmatter or ""))
+    for name in ("description", "when_to_use"):
+        if (text := frontmatter.text(name)) is not None and text in cut:
+            message = f"the text ends with {text[-_MOST_SHOWN:]!r}, for ' #' begins a comment; put it in quotes"
+            yield _warning(frontmatter.line_of(name), message)
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:

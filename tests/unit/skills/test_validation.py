@@ -35,7 +35,35 @@ def test_a_skill_that_keeps_all_rules_has_no_findings(text: str) -> None:
     assert findings(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ('description: "Tidy tables.\nUse for CSV."\n', 4),
+        ("description: 'Tidy tables.\nUse for CSV.'\n", 4),
+        ("description: a\nallowed-tools: [Read,\nWrite]\n", 5),
+        ("description: Tidy tables.\n\n  Keywords: a, b\n", 5),
+        ("description: Tidy tables.\nUse for CSV.\n", 4),
+        ('description: "Tidy" tables\n', 3),
+        ("description: tables:\n", 3),
+        ('description: "Tidy tables.\n  Use for CSV."\n', None),
+        ("description: Use when: asked\n", None),
+        ("description: *best* tool\n", None),
+        ("description: [Beta] tool\n", None),
+        ("description:\tTidy\n", None),
+        ("description: a\ndescription: b\n", None),
+        ("description: |\n  Tidy tables.\n\n  Use it.\n", None),
+        ("description: a\nallowed-tools:\n- Read\n", None),
+    ],
+)
+def test_a_frontmatter_that_claude_code_drops_is_an_error_of_that_client(fields: str, line: int | None) -> None:
+    """As `claude plugin validate` 2.1.332 judges the same texts."""
+    found = [one.line for one in findings(f"---\nname: tidy\n{fields}---\n# b\n") if "drops" in one.message]
+
+    assert found == ([] if line is None else [line])
+
+
 SPECIFICATION = [
+    (described(description="tables\n  and #rows"), "warning", 3, "ends with 'tables and'"),
     ("", "error", 1, "expected frontmatter with name"),
     ("---\nname: tidy\ndescription: Use when: asked\n---\nx", "error", 3, "': ' in quotes"),
     ("---\nname: tidy\nname: tidy\n---\nx", "error", 3, "'name' again"),
