@@ -6,6 +6,7 @@ Nothing here looks at the work tree, except for what skills are called there and
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -15,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.project import Project
+from skillopt.project import CONFIG, Project
 from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_left_out, skill_from_files
@@ -135,6 +136,7 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
     )
 
 
+_MOST_KEPT = 64 * 1024 * 1024  # bytes of texts that a catalogue keeps for the next answer
 _SHORTEST = 7  # characters of a commit that name it
 
 
@@ -152,10 +154,24 @@ def catalogue_of(folder: Path) -> "Catalogue":
     return Catalogue(project_snapshot(folder))
 
 
+def _kept_catalogue(folder: Path) -> "Catalogue":
+    """Return the catalogue of a project, the one of the answer before while no branch and no setting changed."""
+    snapshot = project_snapshot(folder)
+    config = b""
+    with suppress(OSError):  # there need be none; one that cannot be read is told of where it is used
+        config = (snapshot.repository.root / CONFIG).read_bytes()
+    return _last_catalogue(snapshot, config)
+
+
+@lru_cache(maxsize=1)
+def _last_catalogue(snapshot: Snapshot, _config: bytes) -> "Catalogue":
+    return Catalogue(snapshot)
+
+
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
     """List one page of the served texts, sorted by name, and the name with which the next page begins."""
     try:
-        catalogue = catalogue_of(folder)
+        catalogue = _kept_catalogue(folder)
         names = [name for name in catalogue.names if name >= first]
     except (RepositoryError, SettingsError):
         return (), None
@@ -165,8 +181,11 @@ def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill,
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
     """Read a version of a skill, or the text that is served."""
-    catalogue = catalogue_of(folder)
-    return catalogue.newest(name) if version is None else catalogue.version(name, version)
+    try:
+        return _kept_catalogue(folder).read(name, version)
+    except UsageError:  # what skills are called depends on the work tree, too, which nothing here watches
+        _last_catalogue.cache_clear()
+        return _kept_catalogue(folder).read(name, version)
 
 
 class Catalogue:
@@ -177,6 +196,7 @@ class Catalogue:
         self.tips = snapshot.tips
         self.default, self.branch = snapshot.default, snapshot.branch
         self._histories: dict[str, tuple[Version, ...]] = {}
+        self._kept: dict[tuple[str, str | None], ServedSkill] = {}
 
     @cached_property
     def project(self) -> Project:
@@ -211,6 +231,21 @@ class Catalogue:
         others = {spelled[folder]: folder for folder in folders if folder not in here}
         return others | found
 
+    def read(self, name: str, version: str | None) -> ServedSkill:
+        """Return a version of a skill, or the text that is served; what was read before is kept."""
+        if found := self._kept.get((name, version)):
+            return found
+        if version is None:
+            return self.newest(name)
+        found = self.version(name, version)
+        self._keep({(name, version): found})
+        return found
+
+    def _keep(self, found: Mapping[tuple[str, str | None], ServedSkill]) -> None:
+        self._kept |= found
+        if sum(len(file.content) for skill in self._kept.values() for file in skill.files) > _MOST_KEPT:
+            self._kept = {}
+
     def newest(self, name: str) -> ServedSkill:
         """Return the text of a skill that is served."""
         found = self.newest_of((name,))[name]
@@ -243,6 +278,7 @@ class Catalogue:
                 )
             except UsageError as error:
                 served[name] = error
+        self._keep({(name, None): one for name, one in served.items() if isinstance(one, ServedSkill)})
         return served
 
     def version(self, name: str, wanted: str) -> ServedSkill:

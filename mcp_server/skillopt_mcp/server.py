@@ -79,13 +79,17 @@ def strict_model(model: type[BaseModel]) -> type[BaseModel]:
 
 
 def read_arguments(tool: str, model: type[BaseModel], given: Mapping[str, object]) -> BaseModel:
-    """Read the arguments of a call."""
+    """Read the arguments of a call; a name that is unknown inside of a list is compared with those of its objects."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
         # What nobody knows comes first: a misspelt name is missing, too.
         mistakes = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-        wrong = [describe_field(one, "argument", model.model_fields) for one in mistakes]
+        inside = model.model_json_schema().get("$defs", {}).values()
+        known = [*model.model_fields, *(name for one in inside for name in one.get("properties", ()))]
+        wrong = [
+            describe_field(one, "argument", known if len(one["loc"]) > 1 else model.model_fields) for one in mistakes
+        ]
         more = f"; {len(wrong) - _MOST_TOLD} more are wrong" if len(wrong) > _MOST_TOLD else ""
         raise UsageError(f"{tool} did nothing: {'; '.join(wrong[:_MOST_TOLD])}{more}") from error
 

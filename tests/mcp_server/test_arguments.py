@@ -54,6 +54,7 @@ def refused(**arguments: object) -> str:
         ({"name": "rows", "lines": "a"}, "lines: expected a list, found 'a'"),
         ({"name": "rows", "lines": [{}]}, "expected the argument 'lines.0.text', found none; add it"),
         ({"name": "rows", "lines": [{"text": "ab"}, 3]}, "lines.1: expected an object, found 3"),
+        ({"name": "rows", "lines": [{"text": "ab", "time": 2}]}, "argument 'lines.0.time'; did you mean 'times'?"),
         ({"nam": "rows"}, "did you mean 'name'?; expected the argument 'name', found none; add it"),
     ],
 )
