@@ -206,7 +206,7 @@ class _Shrinking:
         kept = set() if self.drop else set(self.unexercised)
         gone = [unit for unit in self.search.idle if unit not in kept]
         short = self._without(gone)
-        edits = deletions(self.skill.document, gone, dict.fromkeys(gone, f"{_GONE[0].upper()}{_GONE[1:]}."))
+        edits = deletions(self.skill.document, gone, f"{_GONE[0].upper()}{_GONE[1:]}.")
         try:
             return short, apply_edits(self.skill.document, edits).changes
         except EditError as error:

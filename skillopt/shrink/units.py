@@ -5,7 +5,7 @@ Frontmatter, protected regions, raw HTML and scripts are no units.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -60,10 +60,10 @@ def _units_of(document: SkillDocument, file: str) -> tuple[Unit, ...]:
     sections = _Sections(document)
     for span in spans:
         text = document.text[span.start : span.end].rstrip()
-        free = not found or span.start >= found[-1].end
-        if text.strip() and free and not _is_protected(document, span.start, span.start + len(text)):
+        free, end = not found or span.start >= found[-1].end, span.start + len(text)
+        protected = any(region.start < end and span.start < region.end for region in document.regions)
+        if text.strip() and free and not protected:
             section = sections.around(span.start)
-            end = span.start + len(text)
             title, at = (section.title, section.start) if section else ("", -1)
             found.append(
                 Unit(file, text, document.line_of(span.start), span.start, end=end, section=title, heading=(file, at))
@@ -118,10 +118,6 @@ def _other_blocks(document: SkillDocument) -> Iterator[_Span]:
         if start >= until and start >= furthest:
             until = end
             yield _Span(start, end)
-
-
-def _is_protected(document: SkillDocument, start: int, end: int) -> bool:
-    return any(region.start < end and start < region.end for region in document.regions)
 
 
 def _covers(document: SkillDocument) -> Iterator[tuple[int, int, int]]:
@@ -212,32 +208,28 @@ def _is_blank(text: str, spans: Sequence[tuple[int, int]], start: int, end: int)
     return held and not text[at:end].strip()
 
 
-def deletions(
-    document: SkillDocument, gone: Collection[Unit], reasons: dict[Unit, str] | None = None
-) -> tuple[Edit, ...]:
+def deletions(document: SkillDocument, gone: Collection[Unit], reason: str = "") -> tuple[Edit, ...]:
     """Write what goes as edits, one for each run of lines, or for a whole file."""
     edits: list[Edit] = []
     for part in document.parts:
         own, one = _of_file(gone, part.path), document.file(part.path)
         named = part.path if document.trained else ""
         if own and _goes_whole(document, part.path, _text_without(one, own)):
-            edits.append(Edit("", Op.DELETE, rationale=next(iter((reasons or {}).values()), ""), file=part.path))
+            edits.append(Edit("", Op.DELETE, file=part.path))
         else:
-            edits += (replace(edit, file=named) for edit in _deletions_of(one, own, reasons or {}))
-    return tuple(replace(edit, id=f"d{number}") for number, edit in enumerate(edits, 1))
+            edits += (replace(edit, file=named) for edit in _deletions_of(one, own))
+    return tuple(replace(edit, id=f"d{number}", rationale=reason) for number, edit in enumerate(edits, 1))
 
 
-def _deletions_of(document: SkillDocument, gone: Collection[Unit], reasons: Mapping[Unit, str]) -> Iterator[Edit]:
+def _deletions_of(document: SkillDocument, gone: Collection[Unit]) -> Iterator[Edit]:
     """Yield an edit for each run of lines; an anchor that stands twice takes in lines before it."""
     for start, end in _removed(document, gone):
-        own = [unit for unit in gone if start <= unit.start < end]
-        said = "; ".join(dict.fromkeys(reasons.get(unit, "") for unit in own)).strip("; ")
         first, text = start, document.text
         while text.count(text[first:end].strip("\r\n"), document.body_start) > 1 and first > document.body_start:
             first = max(text.rfind("\n", 0, first - 1) + 1, document.body_start)
         content = text[first:start].strip("\r\n")
         op, anchor = (Op.REPLACE if content.strip() else Op.DELETE), text[first:end].strip("\r\n")
-        yield Edit("d", op, anchor, "", content=content if op is Op.REPLACE else "", rationale=said)
+        yield Edit("d", op, anchor, "", content=content if op is Op.REPLACE else "")
 
 
 def plain_words(text: str) -> frozenset[str]:

@@ -110,7 +110,8 @@ def _joined(checks: Sequence[TaskCheck]) -> list[TaskCheck]:
             continue
         same = rubrics.pop(_judged_alike(check), [])
         if same:
-            texts = list(dict.fromkeys(str(text) for each in same for text in _texts(each)))
+            listed = (each.options["criteria"] for each in same)
+            texts = list(dict.fromkeys(str(text) for one in listed if isinstance(one, list) for text in one))
             name = check.name if len(same) == 1 else ""
             joined.append(TaskCheck("rubric", {**check.options, "criteria": texts}, name, check.weight * len(same)))
     return joined
@@ -118,11 +119,6 @@ def _joined(checks: Sequence[TaskCheck]) -> list[TaskCheck]:
 
 def _judged_alike(check: TaskCheck) -> tuple[object, ...]:
     return check.options.get("reference"), check.options.get("trace"), check.weight
-
-
-def _texts(check: TaskCheck) -> Sequence[object]:
-    found = check.options["criteria"]
-    return found if isinstance(found, list) else []
 
 
 def _chosen(**options: bool) -> dict[str, object]:

@@ -46,10 +46,6 @@ def _file_entries(value: object) -> object:
     raise ValueError(f"expected a list of files or a mapping of workspace path to suite path, found {value!r}")
 
 
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 _FileEntries = Annotated[tuple[FileEntry, ...], BeforeValidator(_file_entries)]
 
 
@@ -95,7 +91,8 @@ def _environment(value: object) -> object:
 class TaskEntry(_Entry):
     """One task of the file."""
 
-    id: Annotated[str, BeforeValidator(_as_text), Field(min_length=1, max_length=200, pattern=r"^\S+$")]
+    # YAML reads some ids as numbers.
+    id: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$", coerce_numbers_to_str=True)]
     prompt: Annotated[str, Field(pattern=r"\S")]
     files: _FileEntries = ()
     repository: RepositoryEntry | None = None
