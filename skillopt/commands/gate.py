@@ -117,7 +117,6 @@ def gate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse for warnings and for a suite that could show nothing, too.")
     ] = False,
-    release: Annotated[bool, typer.Option("--release", help="What passes on val is compared on test, too.")] = False,
     direct: Annotated[
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
     ] = False,
@@ -150,7 +149,7 @@ def gate(
     if bool(base) is (install is not None):
         raise UsageError("expected BASE, which the change is to be merged into, or --install PATH")
     named = options.select(None)
-    demand = Demand(Required(require), margin, release)
+    demand = Demand(Required(require), margin)
     asked = _Options(demand, named.flags, named.suite, pages, strict=strict, direct=direct)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = _gate(base, head, asked, observer) if install is None else _install(install, asked)

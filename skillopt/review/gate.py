@@ -6,20 +6,20 @@ lies between the two gets the answer `cannot tell`, with the greatest loss that 
 """
 
 from bisect import bisect_left
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
 from skillopt.figures import headline_of_verdict
-from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, tally, task_gains
+from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, task_gains
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.mean_bet import lower_limit
 from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
+from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.review.watch import MOST_RUNS, OldRecord, WatchRuns, judge_by_record
@@ -67,13 +67,12 @@ class Demand:
 
     required: Required = Required.NOT_WORSE
     margin: float = 0.0
-    release: bool = False
     record: OldRecord | None = None
 
     def __str__(self) -> str:
         """Write it for the record."""
         record = f" record={self.record.key}" if self.record else ""
-        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}{record}"
+        return f"{self.required.value} margin={self.margin:g}{record}"
 
     @property
     def by_record(self) -> bool:
@@ -105,13 +104,9 @@ class ChangeGate:
                 self.judged = self._watch(record, len(earlier))
             else:
                 yield self._decide(earlier)
-            if self.judged is not None and self.judged.answer is not ReviewAnswer.REFUSED and self._demand.release:
-                yield from self._release(Stream.REVIEW.repeat(len(earlier)))
             reason = "no verdict" if self.judged is None else self.judged.reason
         except BudgetReached as reached:
             reason = str(reached)
-            if self.judged is not None:
-                yield ReleaseCheckWithheld(reason, 1)
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[float]) -> GateDecided:
@@ -191,29 +186,12 @@ class ChangeGate:
         return pairs, verdict
 
     def _compare(self, pairs: Pairs) -> Comparison:
-        tasks = [task for split in (Split.VAL, Split.TEST) for task in self._suite.tasks(split)]
-        settings = self._settings
-        return compare(pairs, settings.metric, settings.coverage, families=find_families(tasks))
+        families = find_families(self._suite.tasks(Split.VAL))
+        return compare(pairs, self._settings.metric, self._settings.coverage, families=families)
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
         return Pairs.halves(self._runner.rollouts(requests))
-
-    def _release(self, repeat: int) -> Generator[Event, None, None]:
-        """Compare on `test`, once and all of it."""
-        judged, tasks = self.judged, self._suite.tasks(Split.TEST)
-        pairs = self._run(tasks, repeat)
-        expect_measured("test", pairs, self._settings.coverage)
-        better = self._demand.required is Required.BETTER
-        question = Question.BETTER if better else Question.WORSE
-        verdict = decide(self._compare(pairs), question, 1.0 - self._settings.confidence)
-        fine = verdict.accepted if better else not verdict.rejected
-        if judged is not None:
-            shown = f"{'' if fine == better else 'not '}shown to be {'better' if better else 'worse'}"
-            reason = f"{judged.reason}; on test {shown}: {_told(verdict, len(tasks))}"
-            answer = judged.answer if fine else ReviewAnswer.REFUSED
-            self.judged = replace(judged, answer=answer, reason=reason, test=verdict)
-        yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict)
 
 
 def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:

@@ -121,14 +121,12 @@ class Judged:
     lowest: float
     confidence: float
     worse: tuple[str, ...] = ()
-    test: Verdict | None = None
     watched: Watched | None = None
 
     @property
     def broken(self) -> tuple[str, ...]:
         """List the tasks that no longer pass, or are worse."""
-        both = (verdict.broken for verdict in (self.verdict, self.test) if verdict is not None)
-        return tuple(dict.fromkeys(task for tasks in both for task in tasks))
+        return self.verdict.broken if self.verdict else ()
 
 
 @dataclass(frozen=True, slots=True)

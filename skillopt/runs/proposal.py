@@ -20,7 +20,7 @@ from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import Judged, ReviewAnswer, Standing
+from skillopt.review.result import Judged, Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
@@ -324,8 +324,6 @@ def measure_change(
     judged = gate.judged
     standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
     reason = ended.reason if judged is None else judged.reason
-    if judged is not None and judged.answer is not ReviewAnswer.REFUSED and judged.test is None and demand.release:
-        standing, reason = Standing.INVALID, f"not compared on test: {ended.reason}"
     paid = run.runner.paid_rollouts
     return ChangeMeasurement(
         standing=standing,
