@@ -26,10 +26,11 @@ from skillopt.safety.plurals import count_noun
 from skillopt.tasks import Task
 
 _LEAST_WEIGHT: Final = 4
-_LEAST_SHARE: Final = 0.5
-_LEAST_LETTERS: Final = 6
-_LONGEST_ANSWER: Final = 120
+"""Characters of values, beyond two of each, that make an answer: `2024-09` counts and `v12` is what rules have, too."""
+
 _PROMPT_WORDS: Final = 2
+"""Words of a task's prompt beside an answer by which a line is about that task: one word is shared by most lines."""
+
 _VALUE: Final = re.compile(r"(?<![\w.])\w(?:[\w.:/+@-]*\w)?")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 
@@ -114,11 +115,11 @@ def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, references
     told = (values & _data_values(added)) - shared
     told = told - _data_values(ordinary.shown) if told else told
     used = told & _data_values(output)
-    if used and _weight(used) >= _LEAST_WEIGHT and _weight(told) >= _LEAST_SHARE * _weight(values - shared):
+    if used and _weight(used) >= _LEAST_WEIGHT and 2 * _weight(told) >= _weight(values - shared):
         yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
         return
     answer = " ".join(reference.replace("\\b", "").split())
-    if _is_phrase(answer) and answer.casefold() in output.casefold():
+    if 5 < len(answer) <= 120 and not set(answer) & set("\\[](){}|*+?^$") and answer.casefold() in output.casefold():  # noqa: PLR2004 - a phrase: no word, no page, no pattern
         yield from _learnt_phrase(ordinary, answer, added, references)
 
 
@@ -162,12 +163,6 @@ def _weight(values: frozenset[str]) -> int:
     return sum(len(value) - 2 for value in values)
 
 
-def _is_phrase(answer: str) -> bool:
-    return _LEAST_LETTERS <= len(answer) <= _LONGEST_ANSWER and not set(answer) & set("\\[](){}|*+?^$")
-
-
-_MOST_QUOTE: Final = 200
-_ENOUGH: Final = 2
 _INSTEAD: Final = {
     Sign.INPUT_NOT_READ: "look at the input",
     Sign.ANSWER_FIRST: "look at the input before they write the result",
@@ -220,7 +215,7 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
         sure = "possible: no ordinary rollout of this task to compare with"
     elif act.sign is Sign.ANSWER_IN_SKILL:
         sure = "possible: an example of a rule can be a task's own"
-    elif ordinary < _ENOUGH:
+    elif ordinary == 1:
         sure = "possible: one ordinary rollout to compare with"
     else:
         sure = f"likely: none of {those} does so"
@@ -231,7 +226,7 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
         repeat=rollout.repeat,
         rollouts=0,
         what=act.what,
-        quote=truncate(act.quote, _MOST_QUOTE),
+        quote=truncate(act.quote, 200),
         ordinary=instead,
         sure=sure,
     )
