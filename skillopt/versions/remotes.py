@@ -29,7 +29,7 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.line_refs import all_lines, objects_below
+from skillopt.versions.line_refs import all_lines, object_at
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals
 from skillopt.versions.repository import Repository
@@ -217,7 +217,7 @@ class Remote:
         """Push what people refused of a skill, and its record, joined with what another clone pushed meanwhile."""
         for left in reversed(range(_TRIES)):
             rows = [
-                (refs, *(objects_below(self.repository, one).get(skill, "") for one in (refs, _seen(refs))))
+                (refs, *(object_at(self.repository, f"{one}{skill}") for one in (refs, _seen(refs))))
                 for refs in _JOINED
             ]
             waiting = [row for row in rows if row[1] not in ("", row[2])]
