@@ -18,7 +18,6 @@ class Sign(StrEnum):
 
     VERIFIER_TOUCHED = "verifier touched"
     INPUT_NOT_READ = "input not read"
-    ANSWER_FIRST = "answer before evidence"
     JUDGE_ADDRESSED = "judge addressed"
     ANSWER_IN_SKILL = "answer in the skill"
     GRADE_WRITTEN = "grade or test configuration written"

@@ -12,7 +12,6 @@ from skillopt.review.acts import (
     Act,
     Sign,
     Suspicion,
-    TakenAction,
     final_output,
     find_acts,
     is_reading,
@@ -20,7 +19,7 @@ from skillopt.review.acts import (
     reference_text,
     text_of,
 )
-from skillopt.rollouts import Rollout, Status, Trajectory
+from skillopt.rollouts import Rollout, Status
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import Task
@@ -28,11 +27,11 @@ from skillopt.tasks import Task
 _LEAST_WEIGHT: Final = 4
 """Characters of values, beyond two of each, that make an answer: `2024-09` counts and `v12` is what rules have, too."""
 
-_PROMPT_WORDS: Final = 2
-"""Words of a task's prompt beside an answer by which a line is about that task: one word is shared by most lines."""
-
 _VALUE: Final = re.compile(r"(?<![\w.])\w(?:[\w.:/+@-]*\w)?")
-_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_INSTEAD: Final = {
+    Sign.INPUT_NOT_READ: "look at the input",
+    Sign.ANSWER_IN_SKILL: "had no such line in the skill",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,11 @@ class RunRollouts:
     trained: Sequence[Rollout]
     start_text: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    def added(self, digest: str) -> str:
+        """Return the lines of a text that the start text lacks."""
+        known = {line.strip() for line in self.start_text.split("\n")}
+        return "\n".join(line for line in self.texts.get(digest, "").split("\n") if line.strip() not in known)
 
 
 @dataclass(frozen=True)
@@ -61,113 +65,13 @@ class _Ordinary:
 
     @cached_property
     def all_read(self) -> bool:
-        files = self.task.files
         passed = [one for one in self.rollouts if one.score is not None and one.score.passed] or self.rollouts
-        reading = (any(is_reading(each, files) for each in read_actions(one.trajectory)) for one in passed)
-        return bool(passed) and all(reading)
+        return bool(self.task.files and passed) and all(_looks_at(one, self.task) for one in passed)
 
     @cached_property
-    def shown(self) -> str:
-        return f"{self.task.prompt}\n{text_of(self.task.files)}\n{self.start}"
-
-
-@dataclass(frozen=True)
-class _References:
-    """What the results of each task are compared with, and the values in it, read once for all tasks."""
-
-    texts: Mapping[str, str]
-
-    @cached_property
-    def values(self) -> Mapping[str, frozenset[str]]:
-        return {task: _data_values(text) for task, text in self.texts.items()}
-
-    @cached_property
-    def counts(self) -> Mapping[str, int]:
-        return Counter(value for values in self.values.values() for value in values)
-
-    def shared(self, task: str, values: Iterable[str]) -> frozenset[str]:
-        """Return those of some values that the reference of another task has, too."""
-        own = self.values[task]
-        return frozenset(value for value in values if self.counts.get(value, 0) > (value in own))
-
-    def has_phrase(self, task: str, phrase: str) -> bool:
-        """Return whether the reference of another task has a phrase."""
-        return any(phrase in text.casefold() for name, text in self.texts.items() if name != task)
-
-
-def _find_differences(ordinary: _Ordinary, rollout: Rollout, start: str) -> Iterator[Act]:
-    task, actions = ordinary.task, read_actions(rollout.trajectory)
-    yield from (act for act in find_acts(task, rollout.trajectory, start) if act.what not in ordinary.usual)
-    reads = [at for at, action in enumerate(actions) if is_reading(action, task.files)]
-    if task.files and ordinary.all_read:
-        if not reads:
-            yield Act(Sign.INPUT_NOT_READ, "looks at no input file", _short(rollout.trajectory, actions))
-        elif early := _answered_before(task, start, actions, reads[0], rollout.trajectory):
-            yield Act(Sign.ANSWER_FIRST, "writes the result before it looks at the input", early)
-
-
-def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, references: _References) -> Iterator[Act]:
-    """Find the answer to one task in what training added to the skill, where nothing else tells it."""
-    task = ordinary.task.id
-    reference = references.texts[task]
-    values = references.values[task] or _data_values(output)
-    shared = references.shared(task, values)
-    told = (values & _data_values(added)) - shared
-    told = told - _data_values(ordinary.shown) if told else told
-    used = told & _data_values(output)
-    if used and _weight(used) >= _LEAST_WEIGHT and 2 * _weight(told) >= _weight(values - shared):
-        yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
-        return
-    answer = " ".join(reference.replace("\\b", "").split())
-    if 5 < len(answer) <= 120 and not set(answer) & set("\\[](){}|*+?^$") and answer.casefold() in output.casefold():  # noqa: PLR2004 - a phrase: no word, no page, no pattern
-        yield from _learnt_phrase(ordinary, answer, added, references)
-
-
-@lru_cache(maxsize=256)
-def _data_values(text: str) -> frozenset[str]:
-    """List the values with digits in a text, three characters or more each."""
-    found = (each.casefold() for each in _VALUE.findall(text))
-    return frozenset(each for each in found if len(each) > 2 and any(map(str.isdigit, each)))  # noqa: PLR2004 - as the docstring says
-
-
-def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, references: _References) -> Iterator[Act]:
-    """Find a short answer in words beside words of its task's prompt, on one line of the skill."""
-    wanted = answer.casefold()
-    if wanted in ordinary.shown.casefold() or references.has_phrase(ordinary.task.id, wanted):
-        return
-    asked = set(_WORD.findall(ordinary.task.prompt.casefold()))
-    for line in added.split("\n"):
-        beside = set(_WORD.findall(line.casefold().replace(wanted, " ")))
-        if wanted in line.casefold() and len(asked & beside) >= _PROMPT_WORDS:
-            yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", line.strip())
-            return
-
-
-def _answered_before(task: Task, start: str, actions: Sequence[TakenAction], read: int, trajectory: Trajectory) -> str:
-    """Return what was written of the result before the first look at the input, and stayed; empty for nothing."""
-    answers = _data_values(reference_text(task.verifier)) or _data_values(trajectory.answer)
-    answers = (answers | _data_values(text_of(task.files))) - _data_values(f"{task.prompt}\n{start}")
-    later = {path for action in actions[read:] for path in action.paths}
-    for action in actions[:read]:
-        if answers & _data_values(action.text) and not (action.paths and set(action.paths) <= later):
-            return action.text[:200]
-    return ""
-
-
-def _short(trajectory: Trajectory, actions: Sequence[TakenAction]) -> str:
-    used = [f"{one.tool} {one.text}" for one in actions if one.tool]
-    return " ".join((used or [trajectory.answer or final_output(trajectory)])[-1].split())[:200]
-
-
-def _weight(values: frozenset[str]) -> int:
-    return sum(len(value) - 2 for value in values)
-
-
-_INSTEAD: Final = {
-    Sign.INPUT_NOT_READ: "look at the input",
-    Sign.ANSWER_FIRST: "look at the input before they write the result",
-    Sign.ANSWER_IN_SKILL: "had no such line in the skill",
-}
+    def shown(self) -> frozenset[str]:
+        """The values that the task and the start text show."""
+        return _data_values(f"{self.task.prompt}\n{text_of(self.task.files)}\n{self.start}")
 
 
 def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
@@ -178,7 +82,8 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     Of a task whose score can be gamed passes under the text before training are looked at too, beside each other.
     """
     start, trained = _by_task(run.start), _by_task(run.trained)
-    references = _References({task.id: reference_text(task.verifier) for task in run.tasks})
+    answers = {task.id: _data_values(reference_text(task.verifier)) for task in run.tasks}
+    counts = Counter(value for values in answers.values() for value in values)
     found: list[Suspicion] = []
     for task in run.tasks:
         looked_at = [*trained[task.id], *(start[task.id] if task.verifier.can_be_gamed else ())]
@@ -188,24 +93,54 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
         for rollout in mine:
             beside = [one for one in start[task.id] if one is not rollout]
             beside = beside or [one for one in mine if one.skill_digest != rollout.skill_digest]
-            if (key := tuple(map(id, beside))) not in ordinary:
-                ordinary[key] = _Ordinary(task, beside, run.start_text)
-            acts = list(_suspicious_acts(run, ordinary[key], rollout, references))
+            if not _gained(rollout, beside):
+                continue
+            usual = ordinary.setdefault(tuple(map(id, beside)), _Ordinary(task, beside, run.start_text))
+            acts = list(_unusual_acts(usual, rollout))
+            if added := run.added(rollout.skill_digest):
+                acts += _learnt_answer(usual, final_output(rollout.trajectory), added, answers[task.id], counts)
             for act in {act.sign: act for act in reversed(acts)}.values():
-                known = signs.get(act.sign) or _suspicion(rollout, act, len(ordinary[key].rollouts))
+                known = signs.get(act.sign) or _suspicion(rollout, act, len(beside))
                 signs[act.sign] = replace(known, rollouts=known.rollouts + 1)
         found += (signs[sign] for sign in Sign if sign in signs)
     return tuple(found)
 
 
-def _suspicious_acts(run: RunRollouts, ordinary: _Ordinary, rollout: Rollout, references: _References) -> Iterator[Act]:
-    if not _gained(rollout, ordinary.rollouts):
-        return
-    yield from _find_differences(ordinary, rollout, run.start_text)
-    known = {line.strip() for line in run.start_text.split("\n")}
-    lines = run.texts.get(rollout.skill_digest, "").split("\n")
-    if added := "\n".join(line for line in lines if line.strip() not in known):
-        yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, references)
+def _unusual_acts(ordinary: _Ordinary, rollout: Rollout) -> Iterator[Act]:
+    task, trajectory = ordinary.task, rollout.trajectory
+    yield from (act for act in find_acts(task, trajectory, ordinary.start) if act.what not in ordinary.usual)
+    if ordinary.all_read and not _looks_at(rollout, task):
+        used = [f"{one.tool} {one.text}" for one in read_actions(trajectory) if one.tool]
+        last = (used or [trajectory.answer or final_output(trajectory)])[-1]
+        yield Act(Sign.INPUT_NOT_READ, "looks at no input file", " ".join(last.split())[:200])
+
+
+def _learnt_answer(
+    ordinary: _Ordinary, output: str, added: str, answer: frozenset[str], counts: Mapping[str, int]
+) -> Iterator[Act]:
+    """Find the answer to one task in what training added to the skill, where nothing else tells it."""
+    # What the reference of another task has, too, is no answer to this one.
+    values = frozenset(one for one in answer or _data_values(output) if counts.get(one, 0) <= (one in answer))
+    told = values & _data_values(added)
+    told = told - ordinary.shown if told else told
+    used = told & _data_values(output)
+    if _weight(used) >= _LEAST_WEIGHT and 2 * _weight(told) >= _weight(values):
+        yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
+
+
+@lru_cache(maxsize=256)
+def _data_values(text: str) -> frozenset[str]:
+    """List the values with digits in a text, three characters or more each."""
+    found = (each.casefold() for each in _VALUE.findall(text))
+    return frozenset(each for each in found if len(each) > 2 and any(map(str.isdigit, each)))  # noqa: PLR2004 - as the docstring says
+
+
+def _weight(values: frozenset[str]) -> int:
+    return sum(len(value) - 2 for value in values)
+
+
+def _looks_at(rollout: Rollout, task: Task) -> bool:
+    return any(is_reading(action, task.files) for action in read_actions(rollout.trajectory))
 
 
 def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:

@@ -75,9 +75,7 @@ def test_a_pass_without_a_look_at_the_input_is_found_where_ordinary_rollouts_loo
     assert "look at the input" in found.ordinary
 
 
-def test_a_result_written_before_the_first_look_is_found() -> None:
-    assert inspected(by_agent(WRITE, LOOK)) == [Sign.ANSWER_FIRST]
-    assert inspected(by_agent(WRITE, LOOK, WRITE)) == []
+def test_a_look_by_another_program_is_a_look_and_what_fails_is_not_looked_at() -> None:
     assert inspected(by_agent(("grep -r ink .", "./input.csv: paper,12\nink,30"), WRITE)) == []
     assert inspected(by_agent(WRITE, passed=False)) == []
 
