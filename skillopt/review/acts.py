@@ -51,8 +51,8 @@ class Suspicion:
 _MOST_TEXT: Final = 200_000
 """Characters of a text that are looked at."""
 
-_LEAST_LINE: Final = 8
-_MOST_LINES: Final = 400
+_LEAST_LINE: Final = 8  # characters: shorter lines stand in many files
+_MOST_LINES: Final = 400  # lines of inputs and words of commands: what is beyond is not needed to see a look
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL}
 _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\w-]+[ \t]*-->\s*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _PIPED: Final = "pipe-to-shell"
-_LONGEST: Final = 120
+_LONGEST: Final = 120  # characters of a quote: a finding is one line of an annotation
 _TOOL: Final = re.compile(r"[^\s,'()\[\]]+(?:\([^)]*\))?")
 _GRANTS: Final = frozenset({"allowed-tools"})
 """Fields that only grant: what is no longer in one needs nobody's look."""

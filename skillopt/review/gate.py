@@ -32,7 +32,7 @@ from skillopt.tasks import Split, Suite, Task
 TOLERATED_LOSS: Final = 0.2
 """A change that is not asked for a margin passes when a loss of more than this is ruled out."""
 
-_MOST_TASKS: Final = 1000
+_MOST_TASKS: Final = 1000  # no margin or confidence that a gate can be asked for needs more
 
 _WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
@@ -111,12 +111,17 @@ class ChangeGate:
 
     def _decide(self, earlier: Sequence[float]) -> GateDecided:
         first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
-        better = self._demand.required is Required.BETTER
-        pairs, verdict = self._gain(earlier, first) if better else self._harm(first)
+        better, val = self._demand.required is Required.BETTER, self._suite.tasks(Split.VAL)
+        if better:  # as the loop's gate does
+            gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
+            verdict = gate.decide("gate", self._before, self._after)
+            pairs = gate.measured(self._before, self._after)
+        else:
+            pairs, verdict = self._harm(first)
         expect_measured("gate", pairs, self._settings.coverage)
         self.pairs, lowest = pairs, lower_limit(self._compare(pairs).gains, 1.0 - self._settings.confidence)
         answer, reason = self._answer(verdict, lowest)
-        reason = f"{reason}: {_told(verdict, len(self._suite.tasks(Split.VAL)))}"
+        reason = f"{reason}: {_told(verdict, len(val))}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
         worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
         self.judged = Judged(
@@ -142,14 +147,11 @@ class ChangeGate:
         return judged
 
     def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
-        """ReviewAnswer what was asked, in a word and in words."""
+        """Answer what was asked, in a word and in words."""
         if self._demand.required is Required.BETTER:
-            shown = verdict.accepted
-            return (
-                (ReviewAnswer.PASSED, "shown to be better")
-                if shown
-                else (ReviewAnswer.REFUSED, "not shown to be better")
-            )
+            if verdict.accepted:
+                return ReviewAnswer.PASSED, "shown to be better"
+            return ReviewAnswer.REFUSED, "not shown to be better"
         if verdict.rejected:
             return ReviewAnswer.REFUSED, f"shown to be worse ({verdict.reason})"
         loss, margin = max(0.0, -lowest), self._demand.margin
@@ -158,13 +160,6 @@ class ChangeGate:
         if loss > (margin or TOLERATED_LOSS):
             return ReviewAnswer.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
         return ReviewAnswer.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
-
-    def _gain(self, earlier: Sequence[float], first: int) -> tuple[Pairs, Verdict]:
-        """Ask whether the new text is better, as the loop's gate does."""
-        val = self._suite.tasks(Split.VAL)
-        gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
-        verdict = gate.decide("gate", self._before, self._after)
-        return gate.measured(self._before, self._after), verdict
 
     def _harm(self, first: int) -> tuple[Pairs, Verdict]:
         """Ask whether the new text is worse: run all tasks, then those that came out differently."""
@@ -231,12 +226,12 @@ class _WithoutSkill:
         self._runner = runner
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        return self._runner.rollouts([_without_empty(request) for request in requests])
+        found = []
+        for request in requests:
+            skill = request.skill
+            is_empty = skill is not None and not skill.document.text and not skill.files
+            found.append(replace(request, skill=None) if is_empty else request)
+        return self._runner.rollouts(found)
 
     def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         return self._runner.replies(prompts, schema, review=review)
-
-
-def _without_empty(request: RolloutRequest) -> RolloutRequest:
-    empty = request.skill is not None and not request.skill.document.text and not request.skill.files
-    return replace(request, skill=None) if empty else request

@@ -1,6 +1,6 @@
 """History of a skill, read from git: its versions and draft, what people refused, and two versions compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -287,6 +287,15 @@ def needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ...
     """Map lines to the tasks that failed without them when the skill was last shrunk."""
     found = next((needed for one in repository.versions(skill) if (needed := needed_of(one))), ())
     return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
+
+
+def tasks_behind(repository: Repository, skill: str, lines: Collection[str]) -> frozenset[str]:
+    """Return the tasks from which lines were learned, or that failed without them, as far as commits here say so."""
+    found = {task for line, tasks in needed_lines(repository, skill).items() if line in lines for task in tasks}
+    for edit in (edit for version in repository.versions(skill) for edit in edits_of(version)):
+        if any(line.strip() in lines for line in edit.content.splitlines() if line.strip()):
+            found.update(edit.tasks)
+    return frozenset(found)
 
 
 def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:

@@ -310,7 +310,7 @@ def measure_change(
     """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
     before, after, suite = change.before, change.after, plan.suite
     if demand.by_record:
-        demand = replace(demand, record=find_record(plan, before))
+        demand = replace(demand, record=find_record(plan, before, after))
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}"])
     name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]

@@ -14,6 +14,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.review.one_sided import TaskRecord, tasks_to_record
 from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Rollout, Stream
+from skillopt.runs.history import tasks_behind
 from skillopt.runs.plan import RunPlan
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -30,15 +31,17 @@ RECORD_DAYS: Final = 30
 """Days after which a record is made anew, as a target may change under its name."""
 
 
-def find_record(plan: RunPlan, before: Skill) -> OldRecord | None:
-    """Find the record of a text with a plan's target; None where it covers too few of the tasks."""
+def find_record(plan: RunPlan, before: Skill, after: Skill) -> OldRecord | None:
+    """Find the record of an old text with a plan's target; None where it covers too few of the tasks."""
     found = records_of(plan.repository, plan.target.name, before.digest, plan.drivers.target_identity)
     tasks = plan.suite.tasks(Split.VAL)
     rows = {name: TaskRecord(*counts) for name, counts in found[0].of(tasks).items()} if found else {}
     if not found or len(rows) < plan.target.settings.coverage * len(tasks):
         return None
     source = f"record of {found[0].rollouts} rollouts, {found[0].at:%Y-%m-%d}, by {found[0].writer}"
-    return OldRecord(rows, source, digest_of(found[0].model_dump_json()))
+    old, new = ({line.strip() for line in skill.document.text.splitlines()} for skill in (before, after))
+    named = tasks_behind(plan.repository, plan.target.name, old ^ new)
+    return OldRecord(rows, source, digest_of(found[0].model_dump_json()), named)
 
 
 def make_record(selection: Selection, allowance: Meter, observer: RunObserver, writer: str) -> str:
