@@ -14,12 +14,12 @@ from skillopt.versions.git_process import run_git, try_git
 from skillopt.versions.objects import read_objects, size_objects
 from skillopt.versions.repository import Repository
 
-_PAGE: Final = 500
+_PAGE: Final = 500  # changes that git lists at once: whoever needs few waits for few
 _MARK, _FIELD = "\x01", "\x02"
 _FORMAT: Final = _MARK + _FIELD.join(("%H", "%P", "%cI", "%an%n%ae%n%cn%n%ce", "%B")) + _FIELD
-_MOST_MERGED: Final = 20
-_LARGEST_TREE: Final = 20_000_000
-_MOST_FILES: Final = 5_000
+_MOST_MERGED: Final = 20  # messages of one merge that are read; a task is made of the first sentences
+_LARGEST_TREE: Final = 20_000_000  # bytes, and files below, that one task may copy into each workspace
+_MOST_FILES: Final = 5_000  # as above
 _OF_AGENTS: Final = frozenset({".claude", ".codex", ".mcp.json", ".claude.json", ".gitconfig"})
 """What agents take settings and hooks from; no task begins with it."""
 

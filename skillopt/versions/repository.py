@@ -11,7 +11,7 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -117,7 +117,11 @@ class Repository:
 
     def branch_tip(self, skill: str) -> str | None:
         """Return the newest commit of a skill's branch, None when there is no branch."""
-        return self.ref_tip(_branch(skill))
+        if not SKILL_NAME.fullmatch(skill):
+            raise UsageError(
+                f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
+            )
+        return self.ref_tip(f"{_BRANCHES}{skill}")
 
     def ref_tip(self, name: str) -> str | None:
         """Return the commit that a branch, a tag or an abbreviation leads to, None for none."""
@@ -162,9 +166,7 @@ class Repository:
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first; commits of people are left out."""
         tip = tip or self.branch_tip(skill)
-        if tip is None:
-            return ()
-        return read_histories(self.root, {skill: tip})[skill]
+        return read_histories(self.root, {skill: tip})[skill] if tip else ()
 
     def line(self, tip: str, base: str = "") -> tuple[Version, ...]:
         """List the newest commits to a tip that a base lacks, newest first, without those that came in by merges."""
@@ -252,18 +254,6 @@ class Repository:
         if status:
             raise RepositoryError(f"git could not move {name}: {single_line(problem)}; mend that and run this again")
 
-    def put_branch(self, name: str, commit: str | None, is_ours: Callable[[str], bool]) -> None:
-        """Move a branch to a commit, or remove it, unless a person has committed there or it is checked out."""
-        branch = f"refs/heads/{name}"
-        tip = self.ref_tip(branch)
-        if tip == commit:
-            return
-        if tip is not None and not is_ours(tip):
-            found = f"{name} has commits of people ({tip[:10]}); it was left alone"
-            raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {name} MY-NAME")
-        self.check_branch(name)
-        self.move_branch(branch, tip, commit)
-
     def _signer(self) -> dict[str, str]:
         name, email = read_identity(self.root)
         parts = {"NAME": name, "EMAIL": email}
@@ -307,15 +297,7 @@ class Repository:
             return run_git(self.root, "write-tree", env=private).decode().strip()
 
 
-def _branch(skill: str) -> str:
-    if not SKILL_NAME.fullmatch(skill):
-        raise UsageError(
-            f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
-        )
-    return f"{_BRANCHES}{skill}"
-
-
-_LONGEST: Final = 1000
+_LONGEST: Final = 1000  # commits of a line: a version a night for almost three years
 
 _MARK: Final = b"\nSkill:"
 _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")

@@ -25,7 +25,7 @@ _NAME = re.compile(r"\w[\w./-]*")
 _LEAST_ALIKE = 0.5
 """From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
 
-_MOST_COMPARED = 200_000
+_MOST_COMPARED = 200_000  # bytes: similarity takes time that grows with the square of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +190,9 @@ def _renamed(
     return dict(zip(folders[1::3], folders[2::3], strict=False))
 
 
-_LARGEST: Final = 64_000
-_LARGEST_TOGETHER: Final = 200_000
-_MOST: Final = 20
+_LARGEST: Final = 64_000  # bytes of one file of a harvested task: larger ones are data, and no prompt holds them
+_LARGEST_TOGETHER: Final = 200_000  # bytes of all of them
+_MOST: Final = 20  # files
 
 
 def commit_at(repository: Repository, time: str, branch: str = "", commit: str = "") -> str:
