@@ -26,7 +26,7 @@ from skillopt.versions.merging import default_tip
 from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.repository import Repository
 
-_LONGEST = 300
+_LONGEST = 300  # characters of a text that an answer repeats; the comment itself stands above it
 _COMMANDS = "there are `/skillopt drop 7`, `ignore` and `unignore`, each on a line of its own"
 
 
@@ -71,6 +71,10 @@ def _line(words: str, *texts: str) -> _Line:
     return _Line(words.format(*cut), words.format(*map(inline_code, cut)))
 
 
+def _declined_words(edits: int) -> str:
+    return f"{count_noun(edits, 'edit')} declined, training does not try them again"
+
+
 @dataclass(frozen=True, slots=True)
 class _Desk:
     """Where decisions about a skill are written."""
@@ -85,22 +89,25 @@ class _Desk:
 
     def settle(self, review: SkillReview) -> Iterator[str]:
         """Decline what people closed, and take back what they opened again."""
-        for one in (*review.versions, *review.drafts):
-            refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
-            lost = () if refused or not closed_by_people(one) else self._lost(one)
+        repository, name = self._repository, self.target.name
+        for one in filter(closed_by_people, (*review.versions, *review.drafts)):
             closing = review.closing(one)
             word = PersonsWord.said(closing.by, closing.reason, one.url)
-            if refused:
+            if refused := self._refused(one, is_draft=one in review.drafts):
                 yield self._tried(one, "closed by people", partial(self._decline, refused, word))
-            elif lost:
+            elif lost := self._lost(one):
                 yield self._tried(one, "closed by people", partial(self._refuse, lost, word))
         for one in (*review.versions[:1], *review.drafts[:1]):
+            if one.state != "open":
+                continue
             is_draft = one in review.drafts
-            wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
-            if wanted:
+            if wanted := self._declined_in(one, is_draft=is_draft):
                 yield self._tried(one, "opened again", partial(self._undecline, one, wanted, is_draft=is_draft))
-            elif one.state == "open":
-                self._want_again(one)
+                continue
+            # What was refused when it was closed and its branch was gone.
+            found = read_refusals(repository, refusals_of(repository, name))
+            keys = {row.key for row in found if row.word.pull_request == one.url and not row.dropped}
+            want_again(repository, name, keys)
 
     def _tried(self, one: PullRequest, event: str, decide: Callable[[], str]) -> str:
         """Write a decision down, and say what was done, or why it could not be."""
@@ -143,15 +150,7 @@ class _Desk:
     def _refuse(self, edits: Sequence[tuple[str, Edit]], word: PersonsWord) -> str:
         place = self.target.name, self.target.place(self._repository)
         refuse(self._repository, place, edits, word, dropped=False)
-        return f"{count_noun(len(edits), 'edit')} declined, training does not try them again"
-
-    def _want_again(self, opened: PullRequest) -> None:
-        """Take back what was refused when this pull request was closed and its branch was gone."""
-        repository, name = self._repository, self.target.name
-        found = read_refusals(repository, refusals_of(repository, name))
-        want_again(
-            repository, name, {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
-        )
+        return _declined_words(len(edits))
 
     def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
         """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""
@@ -181,8 +180,7 @@ class _Desk:
                 assert_never(never)
 
     def _decline(self, version: str, word: PersonsWord) -> str:
-        edits = decline(self.selection, version, word, onto=self.onto).edits
-        return f"{count_noun(edits, 'edit')} declined, training does not try them again"
+        return _declined_words(decline(self.selection, version, word, onto=self.onto).edits)
 
     def _undecline(self, one: PullRequest, version: str, *, is_draft: bool) -> str:
         undecline(self.selection, version, PersonsWord.said("", "", one.url), as_draft=is_draft)
@@ -198,7 +196,8 @@ class _Desk:
             return
         by = asked.by or "somebody who may write here"
         word = PersonsWord.said(by, asked.reason, asked.url)
-        numbers = _numbers(asked, wanted)
+        named = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
+        numbers = f"edit{'' if len(named) == 1 else 's'} {', '.join(named)}"
         try:
             done = drop_offered(self.selection, wanted, word, onto=self.onto)
         except BusyError:
@@ -207,9 +206,3 @@ class _Desk:
             yield _line(f"{numbers} not dropped: {{}}", str(error))
             return
         yield _line(f"{numbers} dropped, in {done.commit[:10]}")
-
-
-def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
-    """Name the edits that are wanted as the text of the pull request counts them."""
-    known = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
-    return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"

@@ -20,7 +20,7 @@ from skillopt.storage.locks import state_folder
 from skillopt.versions.line_refs import all_lines
 from skillopt.versions.records import RECORDS
 from skillopt.versions.refusals import REFUSALS
-from skillopt.versions.remotes import Remote, RemoteLogin, Tips
+from skillopt.versions.remotes import Remote, RemoteLogin
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,10 @@ def check_night(
     if not facts.may_open:
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
-        _fetch_starts(project, access.remote, tips)
+        if (project.root / ".skillopt" / "ledger.db").is_file():
+            with closing(Ledger.open(project.root, read_only=True)) as ledger:
+                for base in sorted(ledger.unfinished_bases()):  # which a shallow clone may lack
+                    access.remote.fetch_commit(base, tips)
         access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
@@ -127,16 +130,6 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
             raise UsageError(f"{message}; add it, or name another: remote in [nightly] of {CONFIG}")
     return ForgeAccess(nightly.forge, forge, remote)
-
-
-def _fetch_starts(project: Project, remote: Remote, tips: Tips) -> None:
-    """Fetch the commits that unfinished runs began with, which a shallow clone may lack."""
-    if not (project.root / ".skillopt" / "ledger.db").is_file():
-        return
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        bases = ledger.unfinished_bases()
-    for base in sorted(bases):
-        remote.fetch_commit(base, tips)
 
 
 def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, object]) -> SkillReview:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from skillopt.contrib import find_driver
-from skillopt.errors import UsageError
 from skillopt.nightly.night import SkillNight
 from skillopt.nightly.offers import Night
 from skillopt.project import Selection
@@ -30,15 +29,3 @@ def find_descriptions() -> TrainedDescriptions | None:
     """Return what trains descriptions; None where no package does."""
     made = find_driver("descriptions")
     return None if made is None else made()
-
-
-def expect_descriptions() -> TrainedDescriptions:
-    """Return what trains descriptions.
-
-    Raises:
-        UsageError: No package does.
-    """
-    found = find_descriptions()
-    if found is None:
-        raise UsageError("expected skillopt.contrib.triggers for descriptions, found none; leave them out")
-    return found

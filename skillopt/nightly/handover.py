@@ -27,7 +27,7 @@ OFFERS: Final = "offers.json"
 REPORT: Final = "report"
 """Name of the folder with reports of runs, beside the other two."""
 
-_LARGEST: Final = 50_000_000
+_LARGEST: Final = 50_000_000  # bytes: 1,000 skills with texts of 50,000 characters
 
 
 class SkillReview(StrictModel):

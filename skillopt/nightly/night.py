@@ -1,5 +1,7 @@
 """What a night may spend, and what became of each skill in it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -11,7 +13,7 @@ from skillopt.rollouts import Usage
 _LEAST_USD: Final = 1e-9
 """Less is what adding dollars leaves of nothing."""
 
-_SHARE: Final = 0.5
+SHARE: Final = 0.5
 """Most of a night's budget that one skill may take while others wait."""
 
 
@@ -119,17 +121,21 @@ class RemainingBudget:
         rollouts, usd = self._left()
         return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
-    def meter_for(self, share: float = _SHARE, most: int = 0) -> Meter:
-        """Make a meter for one skill: capped at a share of the whole, and at what remains; of nothing, closed."""
-        if self.exhausted:
-            return Meter(Caps(), closed="the night's budget is used up")
+    @contextmanager
+    def metered(self, share: float = 1.0, most: int = 0) -> Iterator[Meter]:
+        """Give one skill a meter, capped at a share of the whole and at what remains, and subtract what it used."""
         total, (rollouts_left, usd_left) = self.budget, self._left()
         rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(usd_left, total.usd * share) if total.usd else 0.0
-        return Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
+        meter = Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
+        if self.exhausted:
+            meter = Meter(Caps(), closed="the night's budget is used up")
+        try:
+            yield meter
+        finally:
+            self._subtract(meter)
 
-    def subtract(self, meter: Meter) -> None:
-        """Subtract the usage of a skill; what it did not use is there for the others."""
+    def _subtract(self, meter: Meter) -> None:
         self.rollouts += meter.rollouts
         used = Usage.total(meter.by_role.values()).usd
         self.usd = None if self.usd is None or used is None else self.usd + used

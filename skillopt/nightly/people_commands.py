@@ -23,9 +23,9 @@ _LONGEST: Final = 70_000
 """Characters of a text that are looked at; forges keep fewer."""
 
 _NEAR: Final = timedelta(minutes=10)
-_MOST_COMMANDS: Final = 20
-_LONGEST_REASON: Final = 300
-_LONGEST_LINE: Final = 600
+_MOST_COMMANDS: Final = 20  # of one comment: more are no person's
+_LONGEST_REASON: Final = 300  # characters, as a refusal keeps
+_LONGEST_LINE: Final = 600  # characters: fifty numbers and a reason
 _LINE: Final = re.compile(
     r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<numbers>(?:[ \t,#]{0,9}[0-9]{1,4}\b){0,50})(?P<rest>.*)|)"
 )
@@ -101,12 +101,10 @@ class Closing(StrictModel):
 def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collection[str]) -> tuple[Asked, ...]:
     """Read what people ask for in an open pull request and nobody has answered yet, the oldest first."""
     done, body = last_handled(request.body)
-    boxes = unticked_edits(body)
-    number = request.number
     found = []
-    if boxes:
+    if boxes := [box for box in read_checklist(body) if not box.ticked]:
         keys, numbers = tuple(box.key for box in boxes), tuple(box.number for box in boxes)
-        found.append(Asked(verb=Verb.DROP, pull_request=number, edits=keys, numbers=numbers, url=request.url))
+        found.append(Asked(verb=Verb.DROP, pull_request=request.number, edits=keys, numbers=numbers, url=request.url))
     for comment in comments:
         if comment.may_write and comment.id > done:
             found += [_asked(request, comment, one, names) for one in read_commands(comment.body)]
@@ -118,15 +116,13 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
 
     What was said earlier or later is about something else, and so are commands; then nobody knows why.
     """
-    said = [
-        (comment, words)
-        for comment in comments
-        if comment.may_write and _is_near(comment.at, request.closed_at) and (words := _without_commands(comment.body))
-    ]
-    if not said:
-        return Closing(pull_request=request.number, url=request.url)
-    last, words = said[-1]
-    return Closing(pull_request=request.number, by=last.author, reason=words, url=last.url)
+    found = Closing(pull_request=request.number, url=request.url)
+    for comment in comments:
+        lines = [line for line in comment.body.splitlines() if not line.lstrip().startswith("/skillopt")]
+        reason = _on_one_line("\n".join(lines))
+        if reason and comment.may_write and _is_near(comment.at, request.closed_at):
+            found = Closing(pull_request=request.number, by=comment.author, reason=reason, url=comment.url)
+    return found
 
 
 def _is_near(said: str, closed: str) -> bool:
@@ -136,10 +132,6 @@ def _is_near(said: str, closed: str) -> bool:
     except (ValueError, TypeError):  # a time without a zone is none of the forge
         return False
     return abs(apart) <= _NEAR
-
-
-def _without_commands(text: str) -> str:
-    return _on_one_line("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("/skillopt")))
 
 
 def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:
@@ -179,11 +171,6 @@ def read_checklist(body: str) -> tuple[ListedEdit, ...]:
     return tuple(found.values())
 
 
-def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
-    """Return the edits whose boxes are not ticked in the text of a pull request."""
-    return tuple(edit for edit in read_checklist(body) if not edit.ticked)
-
-
 def write_edits(edits: Iterable[tuple[str, Edit]]) -> str:
     """Write edits with their keys in a line that is not shown: what a pull request offered outlives its branch."""
     listed = ",".join(f'["{key}",{write_edit(edit)}]' for key, edit in edits)
@@ -201,7 +188,7 @@ def read_edits(body: str) -> tuple[tuple[str, Edit], ...]:
 
 def carry_unticked(old: str, new: str) -> str:
     """Untick in a newer text of a pull request what people have unticked in the one that is there."""
-    keys = {edit.key for edit in unticked_edits(old)}
+    keys = {edit.key for edit in read_checklist(old) if not edit.ticked}
 
     def untick(box: re.Match[str]) -> str:
         at = box.start("tick") - box.start()

@@ -22,8 +22,8 @@ CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
 
 _TOPIC: Final = "nightly"
 _ANSWERS: Final = "answers"
-_LONGEST_TITLE: Final = 256
-_LONGEST_BODY: Final = 66_000
+_LONGEST_TITLE: Final = 256  # characters that GitHub takes
+_LONGEST_BODY: Final = 66_000  # characters: GitHub takes 65,536, of which marks may be cut
 _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _CALLS: Final = re.compile(
@@ -144,7 +144,12 @@ def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> 
 
 def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
     """Do what the policy decides for the pull request of a branch."""
-    requests = _list_pull_requests(forge, offer, push)
+    try:
+        requests = forge.pull_requests(offer.branch)
+    except ForgeError:
+        if decide_pull_request(offer, ()).action is Action.OPEN:
+            push()  # so that a version outlives the machine that trained it
+        raise
     found = decide_pull_request(offer, requests)
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
     decided = offer.decided and (offer.seen != "" or not requests)
@@ -186,19 +191,6 @@ def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[Posted
             last = min(answer.last, max((comment.id for comment in forge.comments(request.number)), default=done))
             text = f"{body.rstrip()}\n\n{handled_mark(last)}\n"
             forge.update(request.number, request.title, text)
-
-
-def _list_pull_requests(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> tuple[PullRequest, ...]:
-    """List the pull requests from a branch; where the forge is down, push the branch first.
-
-    So a version outlives the machine that trained it.
-    """
-    try:
-        return forge.pull_requests(offer.branch)
-    except ForgeError:
-        if decide_pull_request(offer, ()).action is Action.OPEN:
-            push()
-        raise
 
 
 def _unmark(forge: Forge, requests: Sequence[PullRequest]) -> tuple[PullRequest, ...]:

@@ -6,7 +6,7 @@ Text that people changed outside the training is recognised and never overwritte
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -86,9 +86,6 @@ def sort_by_priority(due: Iterable[Due]) -> list[Due]:
     return sorted(due, key=lambda one: (causes.index(one.cause), -(one.facts.days or 0.0), one.facts.skill))
 
 
-_DAY = 86_400.0
-
-
 @dataclass(frozen=True, slots=True)
 class DefaultBranch:
     """The default branch: its name, and the commit it is at; empty where there is no remote."""
@@ -143,7 +140,10 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     # A text that was there when the branch began is no news, even where nobody can tell our commits any more.
     begun_at = fork_of(repository, tip, default_branch.commit) if tip else ""
     texts = _branch_texts(repository, target.name, path, (tip, begun_at), versions)
-    there = _on_default(repository, target, path, default_branch) or here
+    there = here
+    if default_branch.commit:
+        on_default = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
+        there = on_default.digest if on_default.text else here
     if there != here and there not in texts:
         message = (
             f"{SkillPlace.parse(path).words} differs between {default_branch.name} and this clone; nothing was trained "
@@ -161,7 +161,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         identify_target(target.settings, suite, project.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
-        days=(now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
+        days=(now - datetime.fromisoformat(at)) / timedelta(days=1) if at else None,
         trained_on=trained_on,
         trained_with=trained_with,
         changed=diverged and (_begun(finished) != here or not repository.tree(tip, SkillPlace.parse(path).prefix)),
@@ -208,14 +208,6 @@ def _branch_texts(
 @lru_cache(maxsize=4096)  # a commit does not change
 def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> str:
     return read_version(repository, skill, commit, path, missing_ok=True).digest
-
-
-def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
-    """Return the digest of the skill on the default branch, empty where it is not there."""
-    if not default_branch.commit:
-        return ""
-    found = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
-    return found.digest if found.text else ""
 
 
 def _begun(run: RunRecord | None) -> str:

@@ -29,7 +29,7 @@ from skillopt.nightly.handover import (
     read_state,
     write_file,
 )
-from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
+from skillopt.nightly.night import SHARE, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, RecordMaking, offer_decision, offer_draft, offer_version
 from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.skill_state import (
@@ -247,69 +247,58 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     if due is None:
         return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
+    target, into = state.target, night.default_branch
     waits = night.why_waiting()
     if not waits and state.conflicts:
-        waits = _contradiction(night, state)
+        found = state.conflicts[0]
+        theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
+        waits = (
+            f"people changed the same lines in two ways, '{theirs}' on {into.name} and '{ours}' on "
+            f"skillopt/{target.name}; merge {into.name} into skillopt/{target.name} by hand"
+        )
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
     if state.moves_on:
-        state = _begin_from_default_branch(night, selection, state)
-    night.observer.notice(f"{state.target.name}: {due.reason}")
-    meter = night.remaining.meter_for(1.0) if last else night.remaining.meter_for()
-    return _trained(night, selection, state, row, meter)
+        place = StartPlace(night.repository, target.name, target.place(night.repository), state.tip, into.commit)
+        with writer_lock(night.project.root, target.name):
+            write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
+        state = night.read_state(selection)
+    night.observer.notice(f"{target.name}: {due.reason}")
+    run, start = state.unfinished, state.start
+    if start == "auto" and run and run.base and night.remote and night.repository.ref_tip(run.base) is None:
+        start = "branch" if state.tip else "worktree"  # a run whose first commit is gone is not continued
+    with night.remaining.metered(1.0 if last else SHARE) as meter:
+        row = _trained(night, selection, start, row, meter)
+    return row.with_usage(meter)
 
 
 def _record(night: Night, selection: Selection, row: SkillNight) -> SkillNight:
     """Make the record of the default branch's text, within the remaining budget."""
     if night.record == "no" or night.why_waiting():
         return row
-    meter = night.remaining.meter_for(1.0)
     writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.default_branch.commit[:10]}"
-    try:
+    with night.remaining.metered() as meter:
         row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
-    finally:
-        night.remaining.subtract(meter)
     return row.with_usage(meter)
 
 
-def _contradiction(night: Night, state: SkillState) -> str:
-    """Return which lines people changed in two ways; the skill waits until one of them decides."""
-    into, branch, found = night.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
-    theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
-    advice = f"merge {into} into {branch} by hand"
-    return f"people changed the same lines in two ways, '{theirs}' on {into} and '{ours}' on {branch}; {advice}"
-
-
-def _begin_from_default_branch(night: Night, selection: Selection, state: SkillState) -> SkillState:
-    """Merge the default branch, whose text people changed, into the skill's branch, and read the state that gives."""
-    repository, target = night.repository, state.target
-    onto = night.default_branch.commit
-    place = StartPlace(repository, target.name, target.place(repository), state.tip, onto)
-    with writer_lock(night.project.root, target.name):
-        write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
-    return night.read_state(selection)
-
-
-def _trained(night: Night, selection: Selection, state: SkillState, row: SkillNight, meter: Meter) -> SkillNight:
+def _trained(night: Night, selection: Selection, start: Start, row: SkillNight, meter: Meter) -> SkillNight:
     """Train within what a meter allows, and say what came of it."""
     try:
-        done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
+        done = optimize(selection, start=start, observer=night.observer, allowance=meter)
         # A night reads from the ledger what it offers.
         mark_reported(night.project.root, done.run)
         stopped = night.ledger.run(done.run).state == "stopped"
         training = Training.STOPPED if stopped else Training.FINISHED
-        row = replace(row, training=training, reason=done.reason, run=done.run, versions=len(done.versions))
+        return replace(row, training=training, reason=done.reason, run=done.run, versions=len(done.versions))
     except BusyError:
         raise
     except NothingMeasuredError as error:
         # What the night left too little for goes on in the next one; a run's own cap would end that one, too.
         training = Training.STOPPED if meter.refused else Training.FAILED
-        row = replace(row, training=training, reason=str(error), run=error.run)
+        return replace(row, training=training, reason=str(error), run=error.run)
     except SkilloptError as error:
-        row = replace(row, training=Training.FAILED, reason=str(error))
-    finally:
-        night.remaining.subtract(meter)
-    return row.with_usage(meter)
+        return replace(row, training=Training.FAILED, reason=str(error))
 
 
 def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNight) -> SkillNight:
@@ -321,18 +310,16 @@ def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNig
         return row
     if waits:
         return replace(row, shrunk=f"not shrunk: {waits}")
-    meter = night.remaining.meter_for(1.0)
     try:
-        done = shrink_skill(selection, Shortening(), start=state.start, observer=night.observer, allowance=meter)
-        row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
+        with night.remaining.metered() as meter:
+            done = shrink_skill(selection, Shortening(), start=state.start, observer=night.observer, allowance=meter)
     except BusyError:
         raise
     except UsageError as error:
         return replace(row, shrunk=f"not shrunk: {error}")
     except SkilloptError as error:
         return replace(row, training=Training.FAILED, reason=str(error))
-    finally:
-        night.remaining.subtract(meter)
+    row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
     return row.with_usage(meter)
 
 
@@ -349,25 +336,12 @@ def _why_not_shrunk(night: Night, state: SkillState) -> str | None:
     return "its draft waits for a person, and a shorter text would take its place" if draft else ""
 
 
-def _start(night: Night, state: SkillState) -> Start:
-    """Choose the text to begin with; a run whose first commit is not here any more is not continued."""
-    run = state.unfinished
-    if state.start != "auto" or run is None or not run.base or night.remote is None:
-        return state.start
-    if night.repository.ref_tip(run.base) is not None:
-        return "auto"
-    return "branch" if state.tip else "worktree"
-
-
 def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
     """Return what is offered of a skill; what must be measured for that counts as the night's."""
     review, name = night.review.of(skill), state.target.name
-    meter = night.remaining.meter_for(1.0)
-    try:
+    with night.remaining.metered() as meter:
         version = offer_version(night, state, review.versions, meter)
         draft = offer_draft(night, state, review.drafts, meter)
-    finally:
-        night.remaining.subtract(meter)
     return SkillOffers(skill=skill, name=name, version=version, draft=draft)
 
 

@@ -17,7 +17,7 @@ from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.nightly.answers import answer_people
 from skillopt.nightly.handover import SkillOffers
-from skillopt.nightly.night import SkillNight, Training, with_failure
+from skillopt.nightly.night import SHARE, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision
 from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.project import Selection, Target
@@ -97,29 +97,27 @@ def _train(night: Night, selection: Selection, target: Target, draft: Descriptio
             return row
         if waits := night.why_waiting() or _why_outdated(night, target, draft):
             return replace(row, described=f"its description waits: {waits}")
-        meter = night.remaining.meter_for(most=target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
-        return _spent(night, ask, meter, replace(row, described=due))
+        with night.remaining.metered(SHARE, most=target.settings.max_rollouts or 0) as meter:
+            row = _trained(night, ask, meter, replace(row, described=due))
+        return row.with_usage(meter)
     except SuiteError:
         raise
     except UsageError as error:
         return replace(row, described=f"its description was not trained: {error}")
 
 
-def _spent(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
-    """Train a description, and count what that spent, however it ended."""
+def _trained(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
+    """Train a description, and say how that ended."""
     try:
         done = train_triggers(ask, observer=night.observer, allowance=meter)
-        row = replace(row, described=f"{row.described}; {done.reason}")
+        return replace(row, described=f"{row.described}; {done.reason}")
     except (BusyError, UsageError):
         raise
     except SkilloptError as error:
         # What the night left too little for goes on in the next one.
         stopped = replace(row, described=f"{row.described}; it ended early, the next night goes on: {error}")
-        row = stopped if meter.refused else with_failure(row, error)
-    finally:
-        night.remaining.subtract(meter)
-    return row.with_usage(meter)
+        return stopped if meter.refused else with_failure(row, error)
 
 
 def _why_outdated(night: Night, target: Target, draft: DescriptionDraft) -> str:
