@@ -9,9 +9,8 @@ from functools import partial
 from typing import NamedTuple, assert_never
 
 from skillopt.errors import BusyError, SkilloptError
-from skillopt.nightly.handover import SkillReview
+from skillopt.nightly.handover import PostedAnswer, SkillReview, closed_by_people
 from skillopt.nightly.people_commands import Asked, Verb, read_edits
-from skillopt.nightly.posting import PostedAnswer, closed_by_people
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Final
 
 from skillopt.execution.metering import Caps, Meter
-from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
 _LEAST_USD: Final = 1e-9
@@ -29,6 +28,18 @@ class Training(StrEnum):
     GONE = "gone"
     BUSY = "busy"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestUpdate:
+    """What was done with a pull request."""
+
+    action: str = ""
+    url: str = ""
+    notes: tuple[str, ...] = ()
+    is_open: bool = False
+    withheld: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

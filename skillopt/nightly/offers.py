@@ -14,11 +14,10 @@ from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
-from skillopt.nightly.handover import ReviewState, SkillOffers
+from skillopt.nightly.handover import BranchOffer, ReviewState, SkillOffers, open_request
 from skillopt.nightly.night import RemainingBudget
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
 from skillopt.nightly.people_commands import read_checklist, write_edits
-from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
@@ -88,7 +87,22 @@ class Night:
 
 def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
     """Return what is offered of a skill's newest version, None where its branch does not exist."""
-    return _written(night, state, _version_facts(night, state), requests, meter) if state.tip else None
+    if not state.tip:
+        return None
+    # What people committed or dropped on top of a version is theirs to have measured and offered, too.
+    newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
+    unfit = _unfit(newest, night.ledger)
+    made = BranchOffer(
+        branch=f"skillopt/{state.target.name}",
+        seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
+        tip=state.tip,
+        unfit_reason=unfit,
+        waits=unfit not in ("", _NO_VERSION, _DECIDED),
+        moot_reason=_moot(state, newest, night.default_branch.name),
+        decided=_holds_decision(night.repository, state.tip),
+        notes=tuple(_notes(night, state)),
+    )
+    return _written(night, state, made, requests, meter)
 
 
 def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
@@ -119,23 +133,6 @@ def offer_decision(night: Night, name: str) -> BranchOffer | None:
 def _holds_decision(repository: Repository, tip: str) -> bool:
     """Return whether the newest commit of a branch is a decision of people, which is pushed whatever is offered."""
     return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
-
-
-def _version_facts(night: Night, state: SkillState) -> BranchOffer:
-    """Find the newest version of a skill, and whether it may have a pull request."""
-    # What people committed or dropped on top of a version is theirs to have measured and offered, too.
-    newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
-    unfit = _unfit(newest, night.ledger)
-    return BranchOffer(
-        branch=f"skillopt/{state.target.name}",
-        seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
-        tip=state.tip,
-        unfit_reason=unfit,
-        waits=unfit not in ("", _NO_VERSION, _DECIDED),
-        moot_reason=_moot(state, newest, night.default_branch.name),
-        decided=_holds_decision(night.repository, state.tip),
-        notes=tuple(_notes(night, state)),
-    )
 
 
 def _unfit(newest: Version | None, ledger: Ledger) -> str:

@@ -22,6 +22,7 @@ from skillopt.nightly.handover import (
     BUNDLE,
     OFFERS,
     REPORT,
+    BranchOffer,
     OfferFolder,
     ReviewState,
     SkillOffers,
@@ -31,7 +32,6 @@ from skillopt.nightly.handover import (
 )
 from skillopt.nightly.night import SHARE, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, RecordMaking, offer_decision, offer_draft, offer_version
-from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.skill_state import (
     NOT_DUE,
     DefaultBranch,

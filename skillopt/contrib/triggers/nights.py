@@ -16,10 +16,9 @@ from skillopt.contrib.triggers.run import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.nightly.answers import answer_people
-from skillopt.nightly.handover import SkillOffers
+from skillopt.nightly.handover import BranchOffer, SkillOffers, open_request
 from skillopt.nightly.night import SHARE, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision
-from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import comment_marker, text_block
