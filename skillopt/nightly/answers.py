@@ -156,10 +156,6 @@ class _Desk:
 
     def answer(self, asked: Asked) -> Iterator[_Line]:
         """Do one thing, and say what was done."""
-        if asked.skill:
-            number, name = asked.pull_request, self.target.name
-            yield _line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
-            return
         match asked.verb:
             case None:
                 yield _line(f"not understood: {{}}; {_COMMANDS}", asked.reason)

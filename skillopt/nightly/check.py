@@ -150,7 +150,7 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill=name,
         versions=versions,
         drafts=drafts,
-        asked=tuple(what for one, comments in asked for what in read_asked(one, comments, (name, skill))),
+        asked=tuple(what for one, comments in asked for what in read_asked(one, comments)),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
-        ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),
+        ignored=read_ignored((one, comment) for one, comments in said for comment in comments),
     )

@@ -26,7 +26,7 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import became_version, draft_obstacle, read_grading
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
-from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import DESCRIPTION, DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
@@ -100,7 +100,6 @@ def offer_version(night: Night, state: SkillState, requests: Sequence[PullReques
         waits=unfit not in ("", _NO_VERSION, _DECIDED),
         moot_reason=_moot(state, newest, night.default_branch.name),
         decided=_holds_decision(night.repository, state.tip),
-        notes=tuple(_notes(night, state)),
     )
     return _written(night, state, made, requests, meter)
 
@@ -222,20 +221,6 @@ def _written(
     said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
     said["notes"] = (*made.notes, *written.notes)
     return made.model_copy(update=said)
-
-
-def _notes(night: Night, state: SkillState) -> list[str]:
-    """List remarks on the branch: an older base, commits by people."""
-    remote, default_branch = night.remote, night.default_branch
-    if remote is None or not default_branch.commit or state.on_default_branch:
-        return []
-    only = ("--first-parent", "--not", default_branch.commit)
-    people = people_commits(remote.repository, state.target.name, state.tip, *only)
-    older = not remote.repository.contains(state.tip, default_branch.commit)
-    return [
-        *([f"the branch is based on an older {default_branch.name}"] if older else []),
-        *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),
-    ]
 
 
 def _moot(state: SkillState, newest: Version | None, into: str) -> str:

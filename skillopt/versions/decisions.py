@@ -23,7 +23,6 @@ from skillopt.versions.commit_message import (
     Version,
     commit_kind,
     disarm,
-    is_upstream,
     single_line,
 )
 from skillopt.versions.merging import merge_texts
@@ -288,14 +287,6 @@ class EditLine:
     def versions(self) -> tuple[Version, ...]:
         """List the versions and drafts among its commits, oldest first."""
         return tuple(step.commit for step in self.steps if step.makes_edits)
-
-    @property
-    def by_people(self) -> tuple[Version, ...]:
-        """List the commits whose text is not that of their edits, oldest first."""
-        changed = (step.commit for step in self.steps if step.before != step.after)
-        return tuple(
-            commit for commit in changed if commit_kind(commit) in ("start", "people") and not is_upstream(commit)
-        )
 
     @property
     def explained(self) -> tuple[tuple[str, str], ...]:
