@@ -44,7 +44,6 @@ class Suspicion:
     rollouts: int
     what: str
     quote: str
-    ordinary: str
     sure: str
 
 

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -59,38 +59,37 @@ def check_new_text(
     brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
     """Find what a change adds to a skill."""
-    leaks = tuple(_leaks(before, after, path, protected))
+    old, new, prefix = _texts(before), _texts(after), SkillPlace.parse(path).prefix
+    document, found = f"{prefix}{_SKILL_FILE}", list[ChangeFinding]()
+    if before:
+        found += _for_a_person(before, after, document)
+    found += _validated(before, after, document)
+    for name, text in new.items():
+        for one in _of_file(f"{prefix}{name}", old.get(name, ""), text, allow):
+            if not (before and one.rule == LintClass.FRONTMATTER.value):
+                found.append(one)
+        if before and old.get(name) != text and name.startswith("scripts/"):
+            said = "a script changes: read it whole"
+            found.append(ChangeFinding(f"{prefix}{name}", 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True))
+    if before and LintClass.REMOVED_RULE not in allow:
+        found += _removed(old, new, document)
+    leaks = tuple(_leaks(old, new, prefix, protected))
     places = {one.path for one in leaks}
-    quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
-    piped = () if LintClass.PROGRAM in allow else tuple(_piped(before, after, path))
-    said = {(one.path, one.line) for one in piped}
-    linted = (
-        one
-        for one in _linted(before, after, path, allow)
-        if one.rule != LintClass.PROGRAM.value or (one.path, one.line) not in said
-    )
-    return (
-        *(_for_a_person(before, after, path) if before else ()),
-        *_validated(before, after, path),
-        *linted,
-        *piped,
-        *_scripts(before, after, path),
-        *(() if LintClass.REMOVED_RULE in allow else _removed(before, after, path)),
-        *leaks,
-        *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
-    )
+    quoted = {one.path: one for one in _leaks(old, new, prefix, brought) if one.path not in places}
+    found += leaks
+    found += (replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values())
+    return tuple(found)
 
 
-def _for_a_person(before: Skill, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _for_a_person(before: Skill, after: Skill, document: str) -> Iterator[ChangeFinding]:
     """Find what no measurement sees: tools that are granted, and another description."""
     old, new = (_fields(skill) for skill in (before, after))
-    place = _join(path, _SKILL_FILE)
     for name in sorted({*old, *new} - _HARMLESS_FIELDS):
         granted = [tool for tool in _TOOL.findall(new.get(name, "")) if tool not in _TOOL.findall(old.get(name, ""))]
         if old.get(name) != new.get(name) and (granted or name not in _GRANTS):
             said = f"{name} was {old.get(name, '')[:_LONGEST]!r} and becomes {new.get(name, '')[:_LONGEST]!r}"
             rule = "description" if name == "description" else "permission"
-            yield ChangeFinding(place, 1, Weight.NOTE, rule, said, person=True)
+            yield ChangeFinding(document, 1, Weight.NOTE, rule, said, person=True)
 
 
 def _fields(skill: Skill) -> dict[str, str]:
@@ -102,66 +101,42 @@ def _fields(skill: Skill) -> dict[str, str]:
     return {field.name: str(field.value) for field in read.fields.items} if read else {}
 
 
-def _validated(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _validated(before: Skill | None, after: Skill, document: str) -> Iterator[ChangeFinding]:
     known = Counter((one.level, one.severity, one.message) for one in (validate(before) if before else ()))
     for one in validate(after):
         identity = (one.level, one.severity, one.message)
         known[identity] -= 1
         if known[identity] < 0:
             weight = Weight.REFUSE if one.severity is Severity.ERROR else Weight.WARN
-            yield ChangeFinding(_join(path, _SKILL_FILE), one.line, weight, one.level.value, one.message)
+            yield ChangeFinding(document, one.line, weight, one.level.value, one.message)
 
 
-def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[LintClass]) -> Iterator[ChangeFinding]:
-    old, new = _texts(before), _texts(after)
-    for name, text in new.items():
-        is_markdown = name.endswith(_MARKDOWN)
-        change = old.get(name, ""), text, frozenset({*allow, LintClass.REMOVED_RULE})
-        for one in (*lint_change(*change), *find_marks(*change)):
-            if (is_markdown or one.kind in _ANYWHERE) and not (before and one.kind is LintClass.FRONTMATTER):
-                weight = _weigh(one, text)
-                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
-                yield ChangeFinding(
-                    path=_join(path, name),
-                    line=one.line,
-                    weight=weight,
-                    rule=one.kind.value,
-                    message=one.message,
-                    person=person,
-                )
+def _of_file(path: str, old: str, new: str, allow: Collection[LintClass]) -> Iterator[ChangeFinding]:
+    """Find text of the refused classes, and commands whose input is run unread, which count once."""
+    is_markdown, piped = path.endswith(_MARKDOWN), set[int]()
+    # In a script it is what scripts do; in Markdown it is what the target is told to type.
+    weight = Weight.REFUSE if is_markdown else Weight.WARN
+    for number, line in _added(old, new) if LintClass.PROGRAM not in allow else ():
+        if command := find_piped_command(line):
+            piped.add(number)
+            found = f"line {number} adds a command whose input is run unread: {command[:_LONGEST]!r}"
+            message = f"{found}; save what is to be run to a file, and let people read it first"
+            yield ChangeFinding(path, number, weight, _PIPED, message, person=True)
+    change = old, new, frozenset({*allow, LintClass.REMOVED_RULE})
+    for one in (*lint_change(*change), *find_marks(*change)):
+        told = one.kind is LintClass.PROGRAM and one.line in piped
+        if (is_markdown or one.kind in _ANYWHERE) and not told:
+            person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
+            yield ChangeFinding(path, one.line, _weigh(one, new), one.kind.value, one.message, person=person)
 
 
-def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
-    old = _texts(before)
-    for name, text in _texts(after).items() if before else ():
-        if old.get(name) != text and name.startswith("scripts/"):
-            said = "a script changes: read it whole"
-            yield ChangeFinding(_join(path, name), 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True)
-
-
-def _removed(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _removed(old: Mapping[str, str], new: Mapping[str, str], document: str) -> Iterator[ChangeFinding]:
     """Find the rules that no file has any more."""
-    old, new = (
-        "\n\n".join(_texts(one)[name] for name in _texts(one) if name.endswith(_MARKDOWN)) for one in (before, after)
-    )
-    for one in capability_difference(old, new) if before else ():
+    sides = ("\n\n".join(text for name, text in side.items() if name.endswith(_MARKDOWN)) for side in (old, new))
+    for one in capability_difference(*sides):
         if one.waits and one.kind is DifferenceKind.REMOVED:
             said = f"the rule {truncate(repr(mask(one.text)), _LONGEST)} is removed"
-            yield ChangeFinding(
-                _join(path, _SKILL_FILE), 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True
-            )
-
-
-def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
-    old = _texts(before)
-    for name, text in _texts(after).items():
-        # In a script it is what scripts do; in Markdown it is what the target is told to type.
-        weight = Weight.REFUSE if name.endswith(_MARKDOWN) else Weight.WARN
-        for number, line in _added(old.get(name, ""), text):
-            if command := find_piped_command(line):
-                found = f"line {number} adds a command whose input is run unread: {command[:_LONGEST]!r}"
-                message = f"{found}; save what is to be run to a file, and let people read it first"
-                yield ChangeFinding(_join(path, name), number, weight, _PIPED, message, person=True)
+            yield ChangeFinding(document, 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True)
 
 
 def _weigh(one: LintFinding, text: str) -> Weight:
@@ -172,26 +147,23 @@ def _weigh(one: LintFinding, text: str) -> Weight:
     return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 
-def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedText | None) -> Iterator[ChangeFinding]:
+def _leaks(
+    old: Mapping[str, str], new: Mapping[str, str], prefix: str, protected: ProtectedText | None
+) -> Iterator[ChangeFinding]:
+    """Find protected text, on the line where it is complete: the last of the fewest first lines that carry it."""
     if protected is None:
         return
-    old, new = _texts(before), _texts(after)
     known = "\n".join(old.values())
+
+    def leaks_in(lines: Sequence[tuple[int, str]]) -> tuple[LeakClass, ...]:
+        return find_leaks(protected, "\n".join(line for _, line in lines), known)
+
     for name, text in new.items():
         added = _added(old.get(name, ""), text)
-        joined = "\n".join(line for _, line in added)
-        for kind in find_leaks(protected, joined, known) if added else ():
-            number = added[_last_line(protected, [line for _, line in added], known, kind)][0]
-            yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {kind.value}", LEAK_REASON)
-
-
-def _last_line(protected: ProtectedText, lines: Sequence[str], known: str, kind: LeakClass) -> int:
-    """Find the line where a leak is complete: the last of the fewest first lines that carry it."""
-
-    def carries(end: int) -> bool:
-        return kind in find_leaks(protected, "\n".join(lines[:end]), known)
-
-    return bisect_left(range(1, len(lines)), x=True, key=carries)
+        for kind in leaks_in(added) if added else ():
+            ends = range(1, len(added))
+            number, _ = added[bisect_left(ends, x=True, key=lambda end: kind in leaks_in(added[:end]))]
+            yield ChangeFinding(f"{prefix}{name}", number, Weight.REFUSE, f"leak: {kind.value}", LEAK_REASON)
 
 
 def _texts(skill: Skill | None) -> dict[str, str]:
@@ -207,7 +179,3 @@ def _added(before: str, after: str) -> list[tuple[int, str]]:
     """List the lines that are new, with their numbers from 1."""
     known = set(before.splitlines())
     return [(number, line) for number, line in enumerate(after.splitlines(), 1) if line not in known]
-
-
-def _join(path: str, name: str) -> str:
-    return SkillPlace.parse(path).prefix + name

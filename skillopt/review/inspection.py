@@ -28,10 +28,6 @@ _LEAST_WEIGHT: Final = 4
 """Characters of values, beyond two of each, that make an answer: `2024-09` counts and `v12` is what rules have, too."""
 
 _VALUE: Final = re.compile(r"(?<![\w.])\w(?:[\w.:/+@-]*\w)?")
-_INSTEAD: Final = {
-    Sign.INPUT_NOT_READ: "look at the input",
-    Sign.ANSWER_IN_SKILL: "had no such line in the skill",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,6 @@ def _looks_at(rollout: Rollout, task: Task) -> bool:
 
 def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
     those = count_noun(ordinary, "ordinary rollout")
-    instead = f"{those} of this task: {_INSTEAD.get(act.sign, 'none does so')}" if ordinary else "none to compare with"
     if not ordinary:
         sure = "possible: no ordinary rollout of this task to compare with"
     elif act.sign is Sign.ANSWER_IN_SKILL:
@@ -162,7 +157,6 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
         rollouts=0,
         what=act.what,
         quote=truncate(act.quote, 200),
-        ordinary=instead,
         sure=sure,
     )
 

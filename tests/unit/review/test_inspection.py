@@ -72,7 +72,6 @@ def test_a_pass_without_a_look_at_the_input_is_found_where_ordinary_rollouts_loo
     assert found.sign == Sign.INPUT_NOT_READ
     assert "3 ordinary rollouts does so" in found.sure
     assert "echo 4815.62 > total.txt" in found.quote
-    assert "look at the input" in found.ordinary
 
 
 def test_a_look_by_another_program_is_a_look_and_what_fails_is_not_looked_at() -> None:
