@@ -5,7 +5,7 @@ from typing import Final
 from skillopt.errors import SkillError
 from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
+from skillopt.skills.frontmatter import read_frontmatter
 
 _SKILL_FILE: Final = "SKILL.md"
 _WITHOUT_TOOLS: Final = ("chat", "demo")
@@ -54,16 +54,8 @@ def _only_description(before: SkillDocument, after: SkillDocument) -> bool:
         found = [read_frontmatter(one) for one in (before, after)]
     except SkillError:
         return False
-    old, new = (_without_lines(one.fields) if one else None for one in found)
+    old, new = ([row for row in one.fields.items if row.name != "description"] if one else None for one in found)
     return old is not None and old == new
-
-
-def _without_lines(value: Value, *, top: bool = True) -> object:
-    """Return fields without the lines they stand on, and the topmost ones without the description."""
-    if isinstance(value, Fields):
-        named = [(item.name, _without_lines(item.value, top=False)) for item in value.items]
-        return [one for one in named if not top or one[0] != "description"]
-    return [_without_lines(one, top=False) for one in value] if isinstance(value, tuple) else value
 
 
 def _first_line(before: str, after: str) -> int:

@@ -3,6 +3,7 @@
 The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping
@@ -27,11 +28,11 @@ Value: TypeAlias = "str | int | float | bool | tuple[Value, ...] | Fields | None
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key, its value and the 1-based line of the file on which the key stands."""
+    """A key, its value and the 1-based line of the file on which the key stands, wherever that is equal."""
 
     name: str
     value: Value
-    line: int
+    line: int = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
