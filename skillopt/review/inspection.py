@@ -56,7 +56,7 @@ class _Ordinary:
 
     @cached_property
     def usual(self) -> frozenset[str]:
-        acts = (act for one in self.rollouts for act in find_acts(self.task, one.trajectory, self.start))
+        acts = (act for one in self.rollouts for act in find_acts(self.task, one, self.start))
         return frozenset(act.what for act in acts)
 
     @cached_property
@@ -104,7 +104,7 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
 
 def _unusual_acts(ordinary: _Ordinary, rollout: Rollout) -> Iterator[Act]:
     task, trajectory = ordinary.task, rollout.trajectory
-    yield from (act for act in find_acts(task, trajectory, ordinary.start) if act.what not in ordinary.usual)
+    yield from (act for act in find_acts(task, rollout, ordinary.start) if act.what not in ordinary.usual)
     if ordinary.all_read and not _looks_at(rollout, task):
         used = [f"{one.tool} {one.text}" for one in read_actions(trajectory) if one.tool]
         last = (used or [trajectory.answer or final_output(trajectory)])[-1]
