@@ -22,9 +22,14 @@ from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
 from skillopt.reports.markdown import cited
-from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
-from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
-from skillopt.review.followed import followed_criteria
+from skillopt.review.checks import (
+    ALWAYS_REFUSED,
+    REFUSED,
+    check_new_text,
+    find_first_change,
+    find_unmeasured,
+    unexercised_files,
+)
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import (
     ChangeFinding,
@@ -35,6 +40,7 @@ from skillopt.review.result import (
     Standing,
     SuiteMeasurement,
     Weight,
+    followed_criteria,
 )
 from skillopt.rollouts import Usage
 from skillopt.runs.history import difference_of_files

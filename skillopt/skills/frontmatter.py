@@ -32,7 +32,7 @@ class Field:
 
     name: str
     value: Value
-    line: int = dataclasses.field(compare=False)
+    line: int = dataclasses.field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
