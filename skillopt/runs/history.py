@@ -312,17 +312,21 @@ def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:
     return sum(not needed.isdisjoint(lines) for lines in written), sum(bool(lines) for lines in written)
 
 
+def bring_lines(repository: Repository, remote: str, observer: RunObserver) -> None:
+    """Fetch refusals and records, which no clone brings by itself; without them those that are here count."""
+    try:
+        found = Remote.find(repository, remote) if remote else None
+        if found is not None:
+            found.fetch_lines()
+    except (RemoteError, UsageError) as error:
+        observer.notice(f"what other clones have of refusals and records is not known: {error}")
+
+
 def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     """Fetch what people refused, where there is a remote, and take over what they refused of a skill since renamed."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    name = target.settings.nightly.remote
-    try:
-        remote = Remote.find(repository, name) if name else None
-        if remote is not None:
-            remote.fetch_lines()
-    except (RemoteError, UsageError) as error:
-        observer.notice(f"what people refused in other clones is not known: {error}")
+    bring_lines(repository, target.settings.nightly.remote, observer)
     adopt_renamed(repository, target.name, target.place(repository))
 
 
