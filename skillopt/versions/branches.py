@@ -76,7 +76,6 @@ class DraftBranch:
         if tip is not None and not self.is_ours(tip):
             found = f"{self.name} has commits of people ({tip[:10]}); it was left alone"
             raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {self.name} MY-NAME")
-        self.repository.check_branch(self.name)
         self.repository.move_branch(f"{DRAFT_BRANCHES}{self.skill}", tip, commit)
 
     def is_ours(self, commit: str) -> bool:

@@ -138,7 +138,8 @@ def _unexpected(
         sides += [tree.decode().split()[0]] if status == 0 else []
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
-    beside = {row for row in new if _is_trained_beside(row, place)}
+    paths = {row: row[2].removeprefix(prefix) for row in new if row[0] in _REGULAR}
+    beside = {row for row, inside in paths.items() if inside != SKILL_FILE and place.trains(inside)}
     for mode, sha, name in sorted(row for row in new - beside if place.holds(row[2]) and row[0] != _GONE):
         if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
             if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
@@ -150,11 +151,6 @@ def _unexpected(
         if not known and not (describes and any(describes(text or b"", content) for text in before)):
             return f"the frontmatter of {name!r}"
     return ""
-
-
-def _is_trained_beside(row: tuple[str, str, str], place: SkillPlace) -> bool:
-    inside = row[2].removeprefix(place.prefix)
-    return row[0] in _REGULAR and inside != SKILL_FILE and place.trains(inside)
 
 
 @dataclass(frozen=True, slots=True)

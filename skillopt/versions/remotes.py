@@ -153,7 +153,6 @@ class Remote:
                 f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To go on from "
                 f"theirs, run `git fetch {self.name} {name}` and then `git branch -f {name} {tip}`"
             )
-        repository.check_branch(name)
         repository.move_branch(ref, here, tip)
         self._note_seen(ref, tip)
 
@@ -161,7 +160,6 @@ class Remote:
         """Move a skill's local branch from a commit that the remote never had to the remote's."""
         ref = f"{VERSION_BRANCHES}{skill}"
         if self.repository.ref_tip(ref) == here:
-            self.repository.check_branch(ref.removeprefix("refs/heads/"))
             self.repository.move_branch(ref, here, there)
         self._note_seen(ref, there)
 

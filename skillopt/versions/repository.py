@@ -222,7 +222,6 @@ class Repository:
         if tip is not None and self.contains(tip, commit):
             return commit
         if tip == new.expected_tip:
-            self.check_branch(f"skillopt/{new.skill}")
             try:
                 self.move_branch(branch, tip, commit)
             except RepositoryError:
@@ -244,9 +243,11 @@ class Repository:
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
 
     def move_branch(self, branch: str, tip: str | None, commit: str | None) -> None:
-        """Move a branch by compare-and-swap; remove it where there is no commit."""
+        """Move a branch, or another ref, by compare-and-swap; remove it where there is no commit."""
         none = "0" * len(tip or commit or "")
         name = branch.removeprefix("refs/heads/")
+        if name != branch:
+            self.check_branch(name)
         move = ["update-ref", "-m", f"skillopt: {name.rpartition('/')[2]}", branch, commit or none, tip or none]
         if commit is None:
             move = ["update-ref", "-d", branch, tip or none]
