@@ -19,7 +19,6 @@ from skillopt.errors import UsageError, describe_mistake
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.people_commands import Asked, Closing, StrictModel
 from skillopt.protocols import PullRequest, RepositoryFacts
-from skillopt.suites.config_lines import put_file
 from skillopt.versions.remotes import Tips
 
 BUNDLE: Final = "bundle"
@@ -188,11 +187,6 @@ def make_folder(folder: Path) -> None:
 def read_offers(folder: Path) -> OfferFolder:
     """Read what `nightly train` wrote."""
     return _read(folder / OFFERS, OfferFolder, "skillopt nightly train", folder)
-
-
-def write_file(path: Path, model: ReviewState | OfferFolder) -> None:
-    """Write what a step hands over aside, and put it in place."""
-    put_file(path, model.model_dump_json(indent=1))
 
 
 def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:

@@ -14,7 +14,6 @@ from typing import Final
 
 from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
-from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import (
     BUNDLE,
     CLOSED_BY_NIGHT,
@@ -28,6 +27,7 @@ from skillopt.nightly.handover import (
     read_offers,
 )
 from skillopt.nightly.night import Nightly, PullRequestUpdate, SkillNight, Training, with_failure
+from skillopt.nightly.offers import find_descriptions
 from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import Forge, PullRequest

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
+from skillopt.contrib import find_driver
 from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import BranchOffer, ReviewState, SkillOffers, open_request
-from skillopt.nightly.night import RemainingBudget
+from skillopt.nightly.night import RemainingBudget, SkillNight
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
 from skillopt.nightly.people_commands import read_checklist, write_edits
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
@@ -83,6 +84,28 @@ class Night:
     def why_waiting(self) -> str:
         """Return why what is due is not trained now; empty when it is."""
         return "the night's budget is used up" if self.remaining.exhausted else ""
+
+
+class TrainedDescriptions(Protocol):
+    """Trains descriptions, and knows what was trained."""
+
+    def train_due(self, night: Night, rows: list[SkillNight]) -> None:
+        """Train the descriptions that are due, and add to rows and offers what came of that."""
+        ...
+
+    def is_described(self, before: bytes, after: bytes) -> bool:
+        """Return whether two texts of a skill differ in the description alone."""
+        ...
+
+    def shorten(self, names: Sequence[str], selection: Selection, *, repeats: int, drop: bool, **options: bool) -> None:
+        """Show what clients list of all skills, and shorten descriptions unless `options` name a dry run."""
+        ...
+
+
+def find_descriptions() -> TrainedDescriptions | None:
+    """Return what trains descriptions; None where no package does."""
+    made = find_driver("descriptions")
+    return None if made is None else made()
 
 
 def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:

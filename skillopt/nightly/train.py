@@ -17,7 +17,6 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people
 from skillopt.nightly.check import configured_skills
-from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import (
     BUNDLE,
     OFFERS,
@@ -28,10 +27,9 @@ from skillopt.nightly.handover import (
     SkillOffers,
     make_folder,
     read_state,
-    write_file,
 )
 from skillopt.nightly.night import SHARE, Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offers import Night, RecordMaking, offer_decision, offer_draft, offer_version
+from skillopt.nightly.offers import Night, RecordMaking, find_descriptions, offer_decision, offer_draft, offer_version
 from skillopt.nightly.skill_state import (
     NOT_DUE,
     DefaultBranch,
@@ -53,6 +51,7 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
+from skillopt.suites.config_lines import put_file
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.line_refs import all_lines
@@ -347,8 +346,8 @@ def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
 
 def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
-    remote = night.review.remote
-    write_file(out / OFFERS, OfferFolder(remote=remote, night=found, offers=tuple(night.offers)))
+    left = OfferFolder(remote=night.review.remote, night=found, offers=tuple(night.offers))
+    put_file(out / OFFERS, left.model_dump_json(indent=1))
     if night.remote is None or night.tips is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]

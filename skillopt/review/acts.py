@@ -72,8 +72,7 @@ def read_actions(trajectory: Trajectory) -> tuple[TakenAction, ...]:
         if message.text.strip():
             found.append(TakenAction("", message.text[:_MOST_TEXT]))
         found += (
-            TakenAction(call.name, _plain(call.arguments[:_MOST_TEXT]), call.result[:_MOST_TEXT])
-            for call in message.tool_calls
+            TakenAction(call.name, _plain(call.arguments), call.result[:_MOST_TEXT]) for call in message.tool_calls
         )
     if trajectory.answer.strip() and not any(trajectory.answer.strip() in one.text for one in found if not one.tool):
         found.append(TakenAction("", trajectory.answer[:_MOST_TEXT]))
@@ -113,22 +112,8 @@ def _lines(inputs: tuple[File, ...]) -> Iterator[str]:
 
 
 def _plain(arguments: str) -> str:
-    try:
-        found = json.loads(arguments)
-    except ValueError:
-        return arguments
-    return "\n".join(_leaves(found)) if isinstance(found, dict) else arguments
-
-
-def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _leaves(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _leaves(each)
-    else:
-        yield str(value)
+    """Read the arguments of a tool as text: what JSON escapes in it hides where words begin."""
+    return arguments[:_MOST_TEXT].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
 _CODE: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".mk", ".rb", ".pl", ".go", ".rs", ".java")

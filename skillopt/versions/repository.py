@@ -11,12 +11,11 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
@@ -274,23 +273,12 @@ class Repository:
         known = list_folders(self.root, [FolderAt(base, place.folder)])[0] if base and not place.free else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
-        files = [(modes.get(name := prefix + file.path, "100644"), name, file.content) for file in new.files]
-        return self.write_tree(base, gone, files, env, {prefix + path: sha for path, sha in known.items()})
-
-    def write_tree(
-        self,
-        base: str,
-        gone: Iterable[str],
-        files: Sequence[tuple[str, str, bytes]],
-        env: Mapping[str, str],
-        known: Mapping[str, str] = MappingProxyType({}),
-    ) -> str:
-        """Write the tree of a commit without some files and with others, (mode, path, content), but for known ones."""
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = write_blobs(self.root, [content for _, _, content in files], Path(folder))
+            shas = write_blobs(self.root, [file.content for file in new.files], Path(folder))
             rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
-            written = zip(shas, files, strict=True)
-            rows += [f"{mode} {sha}\t{name}\0" for sha, (mode, name, _) in written if known.get(name) != sha]
+            for sha, file in zip(shas, new.files, strict=True):
+                name = prefix + file.path
+                rows += [f"{modes.get(name, '100644')} {sha}\t{name}\0"] if known.get(file.path) != sha else []
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", base or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
