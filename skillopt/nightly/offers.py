@@ -19,7 +19,7 @@ from skillopt.nightly.handover import BranchOffer, ReviewState, SkillOffers, ope
 from skillopt.nightly.night import RemainingBudget, SkillNight
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
 from skillopt.nightly.people_commands import read_checklist, write_edits
-from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
+from skillopt.nightly.skill_state import SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.offer import OFFER_LIMIT
@@ -45,12 +45,11 @@ RecordMaking = Literal["no", "also", "only"]
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What all skills of a night share; remote and tips are as they were when the forge was asked."""
+    """What all skills of a night share; remote and tips, empty for no remote, are as when the forge was asked."""
 
     project: Project
     remote: Remote | None
-    tips: Tips | None
-    default_branch: DefaultBranch
+    tips: Tips
     review: ReviewState
     ledger: Ledger
     remaining: RemainingBudget
@@ -68,11 +67,11 @@ class Night:
     def read_state(self, selection: Selection) -> SkillState:
         """Take up what the remote has of a skill, and read its state."""
         self.take_up(self.project.target(selection))
-        return read_skill_state(selection, self.default_branch, self.ledger, datetime.now(UTC))
+        return read_skill_state(selection, self.tips, self.ledger, datetime.now(UTC))
 
     def take_up(self, target: Target) -> None:
         """Fast-forward a skill's branch to the remote's, and take up the remote's draft."""
-        if self.remote is None or self.tips is None:
+        if self.remote is None:
             return
         repository = self.remote.repository
         self.remote.fast_forward(target.name, self.tips.of(VERSION_BRANCHES, target.name))
@@ -117,11 +116,11 @@ def offer_version(night: Night, state: SkillState, requests: Sequence[PullReques
     unfit = _unfit(newest, night.ledger)
     made = BranchOffer(
         branch=f"skillopt/{state.target.name}",
-        seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
+        seen=night.tips.of(VERSION_BRANCHES, state.target.name),
         tip=state.tip,
         unfit_reason=unfit,
         waits=unfit not in ("", _NO_VERSION, _DECIDED),
-        moot_reason=_moot(state, newest, night.default_branch.name),
+        moot_reason=_moot(state, newest, night.tips.default_branch),
         decided=_holds_decision(night.repository, state.tip),
     )
     return _written(night, state, made, requests, meter)
@@ -136,7 +135,7 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     branch = DraftBranch(repository, state.target.name, state.target.place(repository))
     if became_version(branch):
         branch.remove()
-    seen = night.tips.of(DRAFT_BRANCHES, state.target.name) if night.tips else ""
+    seen = night.tips.of(DRAFT_BRANCHES, state.target.name)
     if branch.tip is None and not seen:
         return None
     made = _draft_facts(branch, state, night.ledger).model_copy(update={"seen": seen})
@@ -145,8 +144,8 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
 
 def offer_decision(night: Night, name: str) -> BranchOffer | None:
     """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
-    repository, tips = night.repository, night.tips
-    tip, seen = repository.branch_tip(name) or "", tips.of(VERSION_BRANCHES, name) if tips else ""
+    repository = night.repository
+    tip, seen = repository.branch_tip(name) or "", night.tips.of(VERSION_BRANCHES, name)
     if tip == seen or not _holds_decision(repository, tip):
         return None
     return BranchOffer(branch=f"skillopt/{name}", seen=seen, tip=tip, unfit_reason="it is left alone", decided=True)
@@ -210,9 +209,9 @@ def _written(
     never had a pull request gets one as soon as it is measured.
     """
     opened = open_request(requests)
-    repository, into, target = night.repository, night.default_branch, state.target
-    path, base = target.place(repository), into.commit or repository.head() or ""
-    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.name, base=base)
+    repository, into, target = night.repository, night.tips, state.target
+    path, base = target.place(repository), into.default or repository.head() or ""
+    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.default_branch, base=base)
     texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"
     made = made.model_copy(update={"opened": opened.number if opened else 0})

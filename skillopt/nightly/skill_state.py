@@ -21,6 +21,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.branches import document_on, find_removal
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, fork_of, start_conflicts
+from skillopt.versions.remotes import Tips
 from skillopt.versions.repository import Repository
 
 _DUE_DAYS: Final = 30.0
@@ -86,23 +87,15 @@ def sort_by_priority(due: Iterable[Due]) -> list[Due]:
     return sorted(due, key=lambda one: (causes.index(one.cause), -(one.facts.days or 0.0), one.facts.skill))
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultBranch:
-    """The default branch: its name, and the commit it is at; empty where there is no remote."""
-
-    name: str
-    commit: str
-
-
-def why_gone(repository: Repository, default_branch: DefaultBranch, skill: str, tip: str) -> str:
+def why_gone(repository: Repository, tips: Tips, skill: str, tip: str) -> str:
     """Return why the default branch has a skill no more that a branch trains; empty where it has, or nobody knows."""
     path = document_on(repository, skill, tip)
-    if not path or repository.tree(default_branch.commit, path):
+    if not path or repository.tree(tips.default, path):
         return ""
-    commit, moved = find_removal(repository, default_branch.commit, path)
+    commit, moved = find_removal(repository, tips.default, path)
     if not commit:
         return ""
-    where = f"on {default_branch.name} ({commit[:10]})"
+    where = f"on {tips.default_branch} ({commit[:10]})"
     return f"{path} was moved to {moved} {where} and is trained there" if moved else f"{path} was deleted {where}"
 
 
@@ -130,7 +123,7 @@ class SkillState:
         return bool(self.tip) and self.diverged and self.start == "worktree" and not begun
 
 
-def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:
+def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: datetime) -> SkillState:
     """Read the state of a skill."""
     project = selection.project()
     repository, target = project.repository(), project.target(selection)
@@ -138,15 +131,15 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     tip = repository.branch_tip(target.name) or ""
     versions = repository.versions(target.name, tip) if tip else ()
     # A text that was there when the branch began is no news, even where nobody can tell our commits any more.
-    begun_at = fork_of(repository, tip, default_branch.commit) if tip else ""
+    begun_at = fork_of(repository, tip, tips.default) if tip else ""
     texts = _branch_texts(repository, target.name, path, (tip, begun_at), versions)
     there = here
-    if default_branch.commit:
-        on_default = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
+    if tips.default:
+        on_default = read_version(repository, target.name, tips.default, path, missing_ok=True)
         there = on_default.digest if on_default.text else here
     if there != here and there not in texts:
         message = (
-            f"{SkillPlace.parse(path).words} differs between {default_branch.name} and this clone; nothing was trained "
+            f"{SkillPlace.parse(path).words} differs between {tips.default_branch} and this clone; nothing was trained "
             "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
@@ -171,7 +164,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     start: Start = "auto" if not tip and begun in ("", here) else "worktree"
     if tip and here in texts:
         start = "auto" if begun in {"", *texts} else "branch"
-    place = StartPlace(repository, target.name, path, tip, default_branch.commit)
+    place = StartPlace(repository, target.name, path, tip, tips.default)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
     on_default_branch = bool(tip) and there == (texts[0] if texts else "")
     return SkillState(

@@ -32,7 +32,6 @@ from skillopt.nightly.night import SHARE, Nightly, RemainingBudget, SkillNight, 
 from skillopt.nightly.offers import Night, RecordMaking, find_descriptions, offer_decision, offer_draft, offer_version
 from skillopt.nightly.skill_state import (
     NOT_DUE,
-    DefaultBranch,
     Due,
     SkillState,
     sort_by_priority,
@@ -58,7 +57,7 @@ from skillopt.versions.line_refs import all_lines
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed
-from skillopt.versions.remotes import Remote, find_stored_credentials
+from skillopt.versions.remotes import Remote, Tips, find_stored_credentials
 
 
 def train_night(
@@ -75,7 +74,7 @@ def train_night(
     review = read_state(state)
     _refuse_credentials(project)
     make_folder(out)  # before anything is paid for
-    remote, default_branch = _find_remote(project, review)
+    remote, tips = _find_remote(project, review)
     for name, lines in review.refusals.items():  # a checkout by itself brings none
         add_refusals(project.repository(), name, lines)
     for name, lines in review.records.items():
@@ -84,8 +83,7 @@ def train_night(
         night = Night(
             project=project,
             remote=remote,
-            tips=review.tips if remote else None,
-            default_branch=default_branch,
+            tips=tips,
             review=review,
             ledger=ledger,
             remaining=RemainingBudget(budget),
@@ -121,11 +119,11 @@ def _refuse_credentials(project: Project) -> None:
         raise UsageError(f"{message}; in a workflow, check out with `persist-credentials: false`")
 
 
-def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, DefaultBranch]:
+def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, Tips]:
     """Find the remote and its default branch as `nightly check` saw them; nothing can be fetched now."""
     tips = review.tips
     if not review.remote or tips is None:
-        return None, DefaultBranch("HEAD", "")
+        return None, Tips("HEAD", "", {})
     remote = Remote.find(project.repository(), review.remote)
     if remote is None:
         raise UsageError(f"expected a git remote named {review.remote!r}, as `nightly check` found it, found none")
@@ -133,7 +131,7 @@ def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, 
     if missing:
         message = f"expected {missing[0]} of {review.remote} here, found nothing; fetch all branches first"
         raise UsageError(f"{message} (in a workflow, check out with `fetch-depth: 0`), or run `nightly check` again")
-    return remote, DefaultBranch(tips.default_branch, tips.default)
+    return remote, tips
 
 
 def _take_turns(night: Night, rows: list[SkillNight]) -> None:
@@ -165,10 +163,11 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
 
 def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
     """Return the row of a skill that lacks its text or its suite; None where it is whole, or never was, by mistake."""
-    suite, tips = target.suite_path, night.tips if name == target.name else None  # a second table's is not its own
-    tip = (tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)) if tips else ""
+    suite, tips = target.suite_path, night.tips
+    tip = tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)
+    tip = tip if name == target.name else ""  # a second table's is not its own
     away = tip and not (target.folder / SKILL_FILE).is_file()
-    if away and (reason := why_gone(night.repository, night.default_branch, name, tip)):
+    if away and (reason := why_gone(night.repository, night.tips, name, tip)):
         return SkillNight(name, Training.GONE, reason=reason)
     if suite is None:
         return SkillNight(name, Training.NO_SUITE, reason="it has no suite any more" if tip else "it has no suite")
@@ -179,8 +178,6 @@ def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
 
 def _close_all(night: Night, row: SkillNight, name: str) -> SkillNight:
     """Have the pull requests of a skill closed that is trained no more, where it has branches on the remote."""
-    if night.tips is None:
-        return row
     made = {
         kind: BranchOffer(branch=f"{prefix.removeprefix('refs/heads/')}{name}", moot_reason=row.reason)
         for kind, prefix in (("version", VERSION_BRANCHES), ("draft", DRAFT_BRANCHES))
@@ -194,16 +191,16 @@ def _close_all(night: Night, row: SkillNight, name: str) -> SkillNight:
 def _end_gone(night: Night, rows: list[SkillNight]) -> None:
     """End the pull requests of skills that have branches on the remote and are on the default branch no more."""
     names = configured_skills(night.project)
-    if night.tips is None or {one.skill for one in night.review.skills} != {*names}:
+    if {one.skill for one in night.review.skills} != {*names}:
         return
     known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
     for ref, tip in night.tips.branches.items():
         name = ref.rpartition("/")[2]
         if name in known:
             continue
-        reason = why_gone(night.repository, night.default_branch, name, tip)
+        reason = why_gone(night.repository, night.tips, name, tip)
         if not reason and not night.project.entries:
-            reason = f"it has no tasks on {night.default_branch.name} any more"
+            reason = f"it has no tasks on {night.tips.default_branch} any more"
         if reason:
             known.add(name)
             rows.append(_close_all(night, SkillNight(name, Training.GONE, reason=reason), name))
@@ -216,7 +213,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         with writer_lock(night.project.root, f"{skill}@nightly"):
             state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
             adopt_renamed(repository, skill, state.target.place(repository))
-            answers = answer_people(selection, state.target, review, night.default_branch.commit)
+            answers = answer_people(selection, state.target, review, night.tips.default)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
@@ -246,19 +243,19 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     if due is None:
         return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
-    target, into = state.target, night.default_branch
+    target, into = state.target, night.tips
     waits = night.why_waiting()
     if not waits and state.conflicts:
         found = state.conflicts[0]
         theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
         waits = (
-            f"people changed the same lines in two ways, '{theirs}' on {into.name} and '{ours}' on "
-            f"skillopt/{target.name}; merge {into.name} into skillopt/{target.name} by hand"
+            f"people changed the same lines in two ways, '{theirs}' on {into.default_branch} and '{ours}' on "
+            f"skillopt/{target.name}; merge {into.default_branch} into skillopt/{target.name} by hand"
         )
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
     if state.moves_on:
-        place = StartPlace(night.repository, target.name, target.place(night.repository), state.tip, into.commit)
+        place = StartPlace(night.repository, target.name, target.place(night.repository), state.tip, into.default)
         with writer_lock(night.project.root, target.name):
             write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
         state = night.read_state(selection)
@@ -275,7 +272,7 @@ def _record(night: Night, selection: Selection, row: SkillNight) -> SkillNight:
     """Make the record of the default branch's text, within the remaining budget."""
     if night.record == "no" or night.why_waiting():
         return row
-    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.default_branch.commit[:10]}"
+    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.tips.default[:10]}"
     with night.remaining.metered() as meter:
         row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
     return row.with_usage(meter)
@@ -348,7 +345,7 @@ def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
     left = OfferFolder(remote=night.review.remote, night=found, offers=tuple(night.offers))
     put_file(out / OFFERS, left.model_dump_json(indent=1))
-    if night.remote is None or night.tips is None:
+    if night.remote is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}

@@ -59,7 +59,7 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
     made = known or SkillOffers(skill=row.skill, name=target.name)
     if row.training is Training.NO_SUITE and has_requests(selection):  # nobody has asked for its branches yet
         night.take_up(target)
-        answers = answer_people(selection, target, review, night.default_branch.commit)
+        answers = answer_people(selection, target, review, night.tips.default)
         night.take_up(target)  # what people want after all
         refusals = stored_lines(repository, refusals_of(repository, target.name))
         decided = {"version": offer_decision(night, target.name), "answers": answers.posted, "refusals": refusals}
@@ -71,7 +71,7 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
         else:
             said = f"{review.ignored.by} asked for that in {review.ignored.url}"
             row = replace(row, described=f"its description is left alone: {said}")
-    seen = night.tips.of(DRAFT_BRANCHES, target.name) if night.tips else ""
+    seen = night.tips.of(DRAFT_BRANCHES, target.name)
     if (waiting := draft.waiting) is not None and not review.ignored:
         made = made.model_copy(update={"draft": _offer(night, target, draft, waiting, review.drafts)})
     elif row.training is Training.NO_SUITE and seen and draft.branch.tip is None:
@@ -121,11 +121,11 @@ def _trained(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> Sk
 
 def _why_outdated(night: Night, target: Target, draft: DescriptionDraft) -> str:
     """Return why a description is not trained from the text that this clone has; empty when it is."""
-    onto, there = night.default_branch, ""
+    onto, there = night.tips, ""
     with suppress(SkilloptError):
-        there = draft.text(onto.commit) if onto.commit else ""
+        there = draft.text(onto.default) if onto.default else ""
     if there and there != listed_description(target.skill().document):
-        return f"it differs between {onto.name} and this clone; update the clone (git pull)"
+        return f"it differs between {onto.default_branch} and this clone; update the clone (git pull)"
     return ""
 
 
@@ -133,8 +133,8 @@ def _offer(
     night: Night, target: Target, draft: DescriptionDraft, waiting: Version, requests: Sequence[PullRequest]
 ) -> BranchOffer:
     """Offer the description that waits, with what its commit says."""
-    repository, into, name, opened = night.repository, night.default_branch, target.name, open_request(requests)
-    onto = into.commit or repository.head() or ""
+    repository, into, name, opened = night.repository, night.tips, target.name, open_request(requests)
+    onto = into.default or repository.head() or ""
     there, text = draft.text(onto) if onto else "", draft.text(waiting.sha)
     known_by = f"<!-- skillopt description: {digest_of(there, text)[:16]} -->"
     mark = f"<!-- skillopt text: {digest_of(text)[:16]} -->"
@@ -142,7 +142,7 @@ def _offer(
     body = "\n\n".join([*_body((there, text), waiting), f"{mark}\n{known_by}"])
     return BranchOffer(
         branch=draft.branch.name,
-        seen=night.tips.of(DRAFT_BRANCHES, name) if night.tips else "",
+        seen=night.tips.of(DRAFT_BRANCHES, name),
         tip=waiting.sha,
         moot_reason=moot,
         waits=True,
