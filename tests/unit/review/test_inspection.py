@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.review.acts import Sign, Suspicion
-from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.inspection import RunRollouts, Sign, Suspicion, find_suspicions
 from skillopt.rollouts import Acts, Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory, new_acts
 from skillopt.tasks import File, Task, VerifierSpec
 
