@@ -75,12 +75,12 @@ class SkillNight:
 
     def with_usage(self, meter: Meter) -> "SkillNight":
         """Add what was used for the skill."""
-        used, answered = Usage.total(meter.by_role.values()).usd, meter.answered.usd
+        used, answered = Usage.total((Usage(usd=self.usd), *meter.by_role.values())), meter.answered
         return replace(
             self,
             rollouts=self.rollouts + meter.rollouts,
-            usd=None if self.usd is None or used is None else self.usd + used,
-            answered_usd=None if self.answered_usd is None or answered is None else self.answered_usd + answered,
+            usd=used.usd,
+            answered_usd=(Usage(usd=self.answered_usd) + answered).usd,
             failed_calls=self.failed_calls + meter.failed_calls,
         )
 
@@ -121,10 +121,7 @@ class RemainingBudget:
     """The remaining budget of a night, of which recorded rollouts and calls take nothing, and what was used."""
 
     budget: Caps
-    rollouts: int = 0
-    usd: float | None = 0.0
-    answered: Usage = field(default_factory=Usage)
-    failed_calls: int = 0
+    _ended: list[Meter] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:
@@ -134,7 +131,7 @@ class RemainingBudget:
 
     @contextmanager
     def metered(self, share: float = 1.0, most: int = 0) -> Iterator[Meter]:
-        """Give one skill a meter, capped at a share of the whole and at what remains, and subtract what it used."""
+        """Give one skill a meter, capped at a share of the whole and at what remains; of nothing, closed."""
         total, (rollouts_left, usd_left) = self.budget, self._left()
         rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(usd_left, total.usd * share) if total.usd else 0.0
@@ -144,18 +141,17 @@ class RemainingBudget:
         try:
             yield meter
         finally:
-            self._subtract(meter)
-
-    def _subtract(self, meter: Meter) -> None:
-        self.rollouts += meter.rollouts
-        used = Usage.total(meter.by_role.values()).usd
-        self.usd = None if self.usd is None or used is None else self.usd + used
-        self.answered += meter.answered
-        self.failed_calls += meter.failed_calls
+            self._ended.append(meter)
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
         """Return the result of the night."""
-        return Nightly(rows, self.rollouts, self.usd, self.answered.usd, self.failed_calls)
+        answered = Usage.total(meter.answered for meter in self._ended).usd
+        return Nightly(rows, *self._used(), answered, sum(meter.failed_calls for meter in self._ended))
+
+    def _used(self) -> tuple[int, float | None]:
+        usages = (usage for meter in self._ended for usage in meter.by_role.values())
+        return sum(meter.rollouts for meter in self._ended), Usage.total(usages).usd
 
     def _left(self) -> tuple[int, float]:
-        return self.budget.rollouts - self.rollouts, self.budget.usd - (self.usd or 0.0)
+        rollouts, usd = self._used()
+        return self.budget.rollouts - rollouts, self.budget.usd - (usd or 0.0)
