@@ -121,7 +121,7 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
 
 def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNight, SkillOffers]:
     """Close the pull requests of a skill that is trained no more, and give what else is offered of it."""
-    gone = {}
+    gone = dict[str, None]()
     for kind in _PREFIXES:
         if (offer := _expected(offers, kind)) is not None and not (offer.tip or offer.seen):
             gone[kind] = None
