@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from itertools import islice
 from typing import Any, Final, Literal
 
@@ -37,9 +38,6 @@ _WRITERS: Final = ("admin", "maintain", "write")
 _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 """Errors of the client when an answer is not the API's, such as the page of a proxy."""
 
-_FORBIDDEN: Final = 403  # statuses of HTTP
-_TOO_MANY: Final = 429  # as above
-_SERVER_FAULT: Final = 500  # and above
 _LIMITED: Final = re.compile(
     r"rate limit|abuse detection|retry your request again later|wait a few minutes", re.IGNORECASE
 )
@@ -242,12 +240,12 @@ def _github_error(status: int, words: str, headers: Mapping[str, str], doing: st
     """Make the error of a failed request."""
     said = f"GitHub would not {doing}: HTTP {status}: {mask(single_line(words))[:_LONGEST] or 'no reason given'}"
     wait = github_retry_after(headers)
-    limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
-    if limited or status == _TOO_MANY:
+    limited = status == HTTPStatus.FORBIDDEN and (wait is not None or _LIMITED.search(words))
+    if limited or status == HTTPStatus.TOO_MANY_REQUESTS:
         return ForgeLimitError(f"{said}; {_LATER}", wait)
-    if status >= _SERVER_FAULT:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ForgeDownError(f"{said}; {_LATER}", wait)
-    if status == _FORBIDDEN:
+    if status == HTTPStatus.FORBIDDEN:
         return ForgeAccessError(f"{said}; {_permission(words, headers)}")
     kind, advice = _KINDS.get(status, (ForgeError, "look at docs.github.com/rest and githubstatus.com"))
     return kind(f"{said}; {advice}")
