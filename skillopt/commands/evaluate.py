@@ -33,7 +33,7 @@ from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
 from skillopt.reports.markdown import cited, paragraphs, print_markdown, write_table
 from skillopt.reports.terminal import print_terminal
-from skillopt.review.followed import followed_criteria
+from skillopt.review.result import followed_criteria
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft

@@ -22,9 +22,14 @@ from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
 from skillopt.reports.markdown import cited
-from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
-from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
-from skillopt.review.followed import followed_criteria
+from skillopt.review.checks import (
+    ALWAYS_REFUSED,
+    REFUSED,
+    check_new_text,
+    find_first_change,
+    find_unmeasured,
+    unexercised_files,
+)
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import (
     ChangeFinding,
@@ -35,12 +40,12 @@ from skillopt.review.result import (
     Standing,
     SuiteMeasurement,
     Weight,
+    followed_criteria,
 )
 from skillopt.rollouts import Usage
-from skillopt.runs.history import difference_of_files
+from skillopt.runs.history import bring_lines, difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
-from skillopt.runs.records import bring_records
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
@@ -117,7 +122,6 @@ def gate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse for warnings and for a suite that could show nothing, too.")
     ] = False,
-    release: Annotated[bool, typer.Option("--release", help="What passes on val is compared on test, too.")] = False,
     direct: Annotated[
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
     ] = False,
@@ -150,7 +154,7 @@ def gate(
     if bool(base) is (install is not None):
         raise UsageError("expected BASE, which the change is to be merged into, or --install PATH")
     named = options.select(None)
-    demand = Demand(Required(require), margin, release)
+    demand = Demand(Required(require), margin)
     asked = _Options(demand, named.flags, named.suite, pages, strict=strict, direct=direct)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = _gate(base, head, asked, observer) if install is None else _install(install, asked)
@@ -211,7 +215,7 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
     """Check and measure every skill that differs between two revisions."""
     project = Project.find(Path.cwd())
     repository = project.repository()
-    bring_records(repository, project.settings(options.flags).nightly.remote, observer)
+    bring_lines(repository, project.settings(options.flags).nightly.remote, observer)
     first = find_commit(repository, base)
     commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
     before = first if options.direct else merge_base(repository, first, commit)

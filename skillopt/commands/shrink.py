@@ -20,7 +20,7 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
 from skillopt.loop.events import TextScreened
-from skillopt.nightly.descriptions import expect_descriptions
+from skillopt.nightly.offers import find_descriptions
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
@@ -67,7 +67,9 @@ def shrink(
     """
     if descriptions:
         how = {"dry_run": dry_run, "yes": yes, "quiet": quiet, "as_json": as_json}
-        expect_descriptions().shorten(skill or (), options.select(None), repeats=repeats, drop=drop_unexercised, **how)
+        if (trained := find_descriptions()) is None:
+            raise UsageError("expected skillopt.contrib.triggers for descriptions, found none; leave them out")
+        trained.shorten(skill or (), options.select(None), repeats=repeats, drop=drop_unexercised, **how)
         return
     if len(skill or ()) > 1:
         raise UsageError(f"expected one skill, found {', '.join(skill or ())}; shrink them one by one")

@@ -3,15 +3,13 @@
 Decisions become commits on the skill's branch, here; the pull request is told of them when there is a token again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, assert_never
 
 from skillopt.errors import BusyError, SkilloptError
-from skillopt.nightly.handover import SkillReview
-from skillopt.nightly.people_commands import Asked, Verb, read_edits
-from skillopt.nightly.posting import PostedAnswer, closed_by_people
+from skillopt.nightly.handover import PostedAnswer, SkillReview, closed_by_people
+from skillopt.nightly.people_commands import Asked, Closing, Verb, read_edits
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code
@@ -26,7 +24,7 @@ from skillopt.versions.merging import default_tip
 from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.repository import Repository
 
-_LONGEST = 300
+_LONGEST = 300  # characters of a text that an answer repeats; the comment itself stands above it
 _COMMANDS = "there are `/skillopt drop 7`, `ignore` and `unignore`, each on a line of its own"
 
 
@@ -41,7 +39,8 @@ class PeopleAnswers:
 
 def answer_people(selection: Selection, target: Target, review: SkillReview, onto: str) -> PeopleAnswers:
     """Do what people with write access ask for, as far as it can be done without a model."""
-    desk = _Desk(selection, target, onto)
+    repository = selection.project().repository()
+    desk = _Desk(selection, target, repository, target.place(repository), onto or default_tip(repository))
     lines = list(desk.settle(review))
     posted: list[PostedAnswer] = []
     for number in dict.fromkeys(one.pull_request for one in review.asked):
@@ -77,51 +76,50 @@ class _Desk:
 
     selection: Selection
     target: Target
+    repository: Repository
+    path: str
     onto: str
-
-    @property
-    def _repository(self) -> Repository:
-        return self.selection.project().repository()
 
     def settle(self, review: SkillReview) -> Iterator[str]:
         """Decline what people closed, and take back what they opened again."""
-        for one in (*review.versions, *review.drafts):
-            refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
-            lost = () if refused or not closed_by_people(one) else self._lost(one)
-            closing = review.closing(one)
-            word = PersonsWord.said(closing.by, closing.reason, one.url)
-            if refused:
-                yield self._tried(one, "closed by people", partial(self._decline, refused, word))
-            elif lost:
-                yield self._tried(one, "closed by people", partial(self._refuse, lost, word))
-        for one in (*review.versions[:1], *review.drafts[:1]):
-            is_draft = one in review.drafts
-            wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
-            if wanted:
-                yield self._tried(one, "opened again", partial(self._undecline, one, wanted, is_draft=is_draft))
-            elif one.state == "open":
-                self._want_again(one)
+        newest = (*review.versions[:1], *review.drafts[:1])
+        closed = filter(closed_by_people, (*review.versions, *review.drafts))
+        for one in (*closed, *(one for one in newest if one.state == "open")):
+            is_draft, event = one in review.drafts, "opened again" if one.state == "open" else "closed by people"
+            try:
+                if one.state == "open":
+                    said = self._take_back(one, is_draft=is_draft)
+                else:
+                    said = self._decline(one, review.closing(one), is_draft=is_draft)
+            except BusyError:
+                raise
+            except SkilloptError as error:
+                said = f"that could not be written down: {error}"
+            if said:
+                yield f"#{one.number} was {event}: {said}"
 
-    def _tried(self, one: PullRequest, event: str, decide: Callable[[], str]) -> str:
-        """Write a decision down, and say what was done, or why it could not be."""
-        try:
-            return f"#{one.number} was {event}: {decide()}"
-        except BusyError:
-            raise
-        except SkilloptError as error:
-            return f"#{one.number} was {event}, and that could not be written down: {error}"
+    def _decline(self, closed: PullRequest, closing: Closing, *, is_draft: bool) -> str:
+        """Decline what a closed pull request offered and is offered still, else its edits, which no branch has."""
+        word = PersonsWord.said(closing.by, closing.reason, closed.url)
+        if refused := self._refused(closed, is_draft=is_draft):
+            count = decline(self.selection, refused, word, onto=self.onto).edits
+        elif lost := self._lost(closed):
+            refuse(self.repository, (self.target.name, self.path), lost, word, dropped=False)
+            count = len(lost)
+        else:
+            return ""
+        return f"{count_noun(count, 'edit')} declined, training does not try them again"
 
     def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
         """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
-        repository, name = self._repository, self.target.name
-        path = self.target.place(repository)
+        repository, name = self.repository, self.target.name
         if is_draft:
             known = read_decisions(repository, name).declined
-            return closed.head if DraftBranch(repository, name, path).tip == closed.head not in known else ""
+            return closed.head if DraftBranch(repository, name, self.path).tip == closed.head not in known else ""
         tip = repository.branch_tip(name)
         if tip is None or not closed.head or not repository.contains(tip, closed.head):
             return ""
-        offered = EditLine.read(repository, name, path, tip, self.onto or default_tip(repository)).versions
+        offered = EditLine.read(repository, name, self.path, tip, self.onto).versions
         return next((one.sha for one in offered if repository.contains(closed.head, one.sha)), "")
 
     def _lost(self, closed: PullRequest) -> tuple[tuple[str, Edit], ...]:
@@ -129,45 +127,35 @@ class _Desk:
 
         Left out is what people decided about before, and what the default branch has all the same.
         """
-        repository, name = self._repository, self.target.name
+        repository, name = self.repository, self.target.name
         tip, known = repository.branch_tip(name), decided_keys(repository, name)
         if tip is not None and closed.head and repository.contains(tip, closed.head):
             return ()
-        there = text_at(repository, self.target.place(repository), self.onto or default_tip(repository))
+        there = text_at(repository, self.path, self.onto)
         return tuple(
             (key, edit)
             for key, edit in read_edits(closed.body)
             if known.isdisjoint((key, key.partition("/")[0])) and is_undone(edit, there)
         )
 
-    def _refuse(self, edits: Sequence[tuple[str, Edit]], word: PersonsWord) -> str:
-        place = self.target.name, self.target.place(self._repository)
-        refuse(self._repository, place, edits, word, dropped=False)
-        return f"{count_noun(len(edits), 'edit')} declined, training does not try them again"
-
-    def _want_again(self, opened: PullRequest) -> None:
-        """Take back what was refused when this pull request was closed and its branch was gone."""
-        repository, name = self._repository, self.target.name
-        found = read_refusals(repository, refusals_of(repository, name))
-        want_again(
-            repository, name, {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
-        )
-
-    def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
-        """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""
-        decisions = read_decisions(self._repository, self.target.name)
+    def _take_back(self, opened: PullRequest, *, is_draft: bool) -> str:
+        """Take back what was declined, or refused, when this pull request was closed."""
+        repository, name = self.repository, self.target.name
+        decisions = read_decisions(repository, name)
         among = decisions.versions if is_draft else decisions.versions[:1]
         shas = (
             sha for one in among if one.trailer(PULL_REQUEST) == opened.url for sha in reversed(one.values(DECLINED))
         )
-        return next((sha for sha in shas if sha in decisions.declined), "")
+        if wanted := next((sha for sha in shas if sha in decisions.declined), ""):
+            undecline(self.selection, wanted, PersonsWord.said("", "", opened.url), as_draft=is_draft)
+            return "its draft is offered again" if is_draft else "its version is the newest again"
+        found = read_refusals(repository, refusals_of(repository, name))
+        keys = {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
+        want_again(repository, name, keys)
+        return ""
 
     def answer(self, asked: Asked) -> Iterator[_Line]:
         """Do one thing, and say what was done."""
-        if asked.skill:
-            number, name = asked.pull_request, self.target.name
-            yield _line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
-            return
         match asked.verb:
             case None:
                 yield _line(f"not understood: {{}}; {_COMMANDS}", asked.reason)
@@ -180,17 +168,9 @@ class _Desk:
             case _ as never:
                 assert_never(never)
 
-    def _decline(self, version: str, word: PersonsWord) -> str:
-        edits = decline(self.selection, version, word, onto=self.onto).edits
-        return f"{count_noun(edits, 'edit')} declined, training does not try them again"
-
-    def _undecline(self, one: PullRequest, version: str, *, is_draft: bool) -> str:
-        undecline(self.selection, version, PersonsWord.said("", "", one.url), as_draft=is_draft)
-        return "its draft is offered again" if is_draft else "its version is the newest again"
-
     def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
-        dropped = read_decisions(self._repository, self.target.name).dropped
+        dropped = read_decisions(self.repository, self.target.name).dropped
         wanted = [key for key in asked.edits if key not in dropped]
         if not asked.edits:
             yield _line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")
@@ -198,7 +178,8 @@ class _Desk:
             return
         by = asked.by or "somebody who may write here"
         word = PersonsWord.said(by, asked.reason, asked.url)
-        numbers = _numbers(asked, wanted)
+        named = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
+        numbers = f"edit{'' if len(named) == 1 else 's'} {', '.join(named)}"
         try:
             done = drop_offered(self.selection, wanted, word, onto=self.onto)
         except BusyError:
@@ -207,9 +188,3 @@ class _Desk:
             yield _line(f"{numbers} not dropped: {{}}", str(error))
             return
         yield _line(f"{numbers} dropped, in {done.commit[:10]}")
-
-
-def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
-    """Name the edits that are wanted as the text of the pull request counts them."""
-    known = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
-    return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"

@@ -11,16 +11,17 @@ from pathlib import Path
 from skillopt.errors import ForgeAccessError, SkilloptError, UsageError
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.forges import find_account, load_forge
-from skillopt.nightly.handover import ReviewState, SkillReview, write_file
+from skillopt.nightly.handover import ReviewState, SkillReview
 from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
+from skillopt.suites.config_lines import put_file
 from skillopt.versions.line_refs import all_lines
 from skillopt.versions.records import RECORDS
 from skillopt.versions.refusals import REFUSALS
-from skillopt.versions.remotes import Remote, RemoteLogin, Tips
+from skillopt.versions.remotes import Remote, RemoteLogin
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,10 @@ def check_night(
     if not facts.may_open:
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
-        _fetch_starts(project, access.remote, tips)
+        if (project.root / ".skillopt" / "ledger.db").is_file():
+            with closing(Ledger.open(project.root, read_only=True)) as ledger:
+                for base in sorted(ledger.unfinished_bases()):  # which a shallow clone may lack
+                    access.remote.fetch_commit(base, tips)
         access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
@@ -78,7 +82,7 @@ def check_night(
         records=records,
         skills=reviews,
     )
-    write_file(out, state)
+    put_file(out, state.model_dump_json(indent=1))
     groups = [group for one in reviews for group in (one.versions, one.drafts) if group]
     return Checked(
         access.name,
@@ -108,11 +112,6 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
     """Find the remote and the forge that branches and pull requests go to."""
     settings, repository = project.settings(flags), project.repository()
     nightly = settings.nightly
-    if nightly.forge != "none" and not nightly.remote:
-        message = (
-            f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found an empty one"
-        )
-        raise UsageError(f'{message}; set remote in [nightly] of {CONFIG}, or push nothing with forge = "none"')
     account = find_account()
     login = RemoteLogin(account.web, account.token) if account else None
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
@@ -125,18 +124,9 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
         if nightly.forge != "none" or (nightly.remote and (names or nightly.remote != "origin")):
             found = ", ".join(map(repr, names)) or "none"
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
-            raise UsageError(f"{message}; add it, or name another: remote in [nightly] of {CONFIG}")
+            advice = f'add it, name another (remote in [nightly] of {CONFIG}), or push nothing with forge = "none"'
+            raise UsageError(f"{message}; {advice}")
     return ForgeAccess(nightly.forge, forge, remote)
-
-
-def _fetch_starts(project: Project, remote: Remote, tips: Tips) -> None:
-    """Fetch the commits that unfinished runs began with, which a shallow clone may lack."""
-    if not (project.root / ".skillopt" / "ledger.db").is_file():
-        return
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        bases = ledger.unfinished_bases()
-    for base in sorted(bases):
-        remote.fetch_commit(base, tips)
 
 
 def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, object]) -> SkillReview:
@@ -157,7 +147,7 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill=name,
         versions=versions,
         drafts=drafts,
-        asked=tuple(what for one, comments in asked for what in read_asked(one, comments, (name, skill))),
+        asked=tuple(what for one, comments in asked for what in read_asked(one, comments)),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
-        ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),
+        ignored=read_ignored((one, comment) for one, comments in said for comment in comments),
     )

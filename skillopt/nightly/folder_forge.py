@@ -1,27 +1,22 @@
 """Pull requests as Markdown files in a folder, for projects without a forge."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 from skillopt.errors import ForgeDownError
 from skillopt.nightly.forges import DRAFT_TITLE
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
+from skillopt.suites.config_lines import put_file
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The record of a pull request, a JSON file."""
+    """The record of a pull request, a JSON file, and what was said under it, by topic."""
 
-    number: int
     branch: str
-    into: str
-    title: str
-    body: str
-    state: Literal["open", "closed"] = "open"
-    comments: dict[str, str] = field(default_factory=dict)
-    draft: bool = False
+    request: PullRequest
+    comments: dict[str, str]
 
 
 class FolderForge:
@@ -36,8 +31,7 @@ class FolderForge:
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List what was written for a branch, newest first."""
-        kept = (one for one in reversed(self._all()) if one.branch == branch)
-        return tuple(map(self._read, kept))
+        return tuple(one.request for one in reversed(self._all()) if one.branch == branch)
 
     def comments(self, number: int) -> tuple[Comment, ...]:  # noqa: ARG002 - as the port has it
         """List nothing: nobody can answer in a folder."""
@@ -45,15 +39,20 @@ class FolderForge:
 
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Write a text, or give the one that is there."""
-        opened = [one for one in self.pull_requests(branch) if one.state == "open"]
-        if not opened:
-            self._keep(_Kept(len(self._all()) + 1, branch, into, title, body, draft=draft))
-        return opened[0] if opened else self.pull_requests(branch)[0]
+        for one in self.pull_requests(branch):
+            if one.state == "open":
+                return one
+        # No folder of this machine stands in a commit.
+        url = Path(*self.folder.parts[-2:], self._text(branch).name).as_posix()
+        made = PullRequest(len(self._all()) + 1, url, "open", head="", title=title, body=body, draft=draft, base=into)
+        self._keep(_Kept(branch, made, {}))
+        return made
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
         """Write a text anew."""
         one = self._all()[number - 1]
-        self._keep(replace(one, title=title, body=body, draft=one.draft if draft is None else draft))
+        changed = replace(one.request, title=title, body=body, draft=one.request.draft if draft is None else draft)
+        self._keep(replace(one, request=changed))
 
     def comment(self, number: int, topic: str, body: str) -> None:
         """Add a remark to a text, in place of the one about the same topic."""
@@ -62,52 +61,29 @@ class FolderForge:
 
     def close(self, number: int) -> None:
         """Remove a text; its record stays."""
-        self._keep(replace(self._all()[number - 1], state="closed"))
+        one = self._all()[number - 1]
+        self._keep(replace(one, request=replace(one.request, state="closed")))
 
-    def _read(self, one: _Kept) -> PullRequest:
-        return PullRequest(
-            one.number,
-            Path(*self.folder.parts[-2:], self._text(one).name).as_posix(),  # no folder of this machine in a commit
-            one.state,
-            head="",
-            title=one.title,
-            body=one.body,
-            draft=one.draft,
-            base=one.into,
-        )
-
-    def _text(self, one: _Kept) -> Path:
-        return self.folder / f"{one.branch.replace('/', '-')}.md"
+    def _text(self, branch: str) -> Path:
+        return self.folder / f"{branch.replace('/', '-')}.md"
 
     def _all(self) -> list[_Kept]:
         try:
             records = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("*.json")]
         except (OSError, ValueError) as error:
-            raise _unusable(self.folder, error) from error
-        kept = (_Kept(**record) for record in records)
-        return sorted(kept, key=lambda one: one.number)
+            message = f"cannot read the pull requests in {self.folder}: {error}; mend that file or move it away"
+            raise ForgeDownError(message) from error
+        kept = (_Kept(one["branch"], PullRequest(**one["request"]), one["comments"]) for one in records)
+        return sorted(kept, key=lambda one: one.request.number)
 
     def _keep(self, one: _Kept) -> None:
         """Write record and text aside, then put them in place."""
-        record: dict[str, Any] = asdict(one)
-        title = f"{DRAFT_TITLE if one.draft else ''}{one.title}"
-        text = "\n\n".join([f"# {title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
-        try:
-            _write(self.folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
-            if one.state == "open":
-                _write(self._text(one), text)
-            else:
-                self._text(one).unlink(missing_ok=True)
-        except OSError as error:
-            raise _unusable(self.folder, error) from error
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.new")
-    aside.write_text(text + "\n", encoding="utf-8")
-    aside.replace(path)
-
-
-def _unusable(folder: Path, error: Exception) -> ForgeDownError:
-    return ForgeDownError(f"cannot keep pull requests in {folder}: {error}; make it writable or move it away")
+        made, place = one.request, self._text(one.branch)
+        title = f"{DRAFT_TITLE if made.draft else ''}{made.title}"
+        text = "\n\n".join([f"# {title}", made.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
+        record = json.dumps(asdict(one), ensure_ascii=False, indent=1)
+        put_file(self.folder / f"{made.number}.json", f"{record}\n")
+        if made.state == "open":
+            put_file(place, f"{text}\n")
+        else:
+            place.unlink(missing_ok=True)

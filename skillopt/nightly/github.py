@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from itertools import islice
 from typing import Any, Final, Literal
 
 import requests
 from github import Auth, BadAttributeException, Github, GithubException
-from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest as Found
 
 from skillopt.errors import (
@@ -31,21 +31,18 @@ from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
 _NO_DRAFTS: Final = "Draft pull requests are not supported"
-_SECONDS: Final = 30
-_NEWEST: Final = 30
-_PAGE: Final = 100
+_SECONDS: Final = 30  # of one request: GitHub ends its own after 10
+_NEWEST: Final = 30  # pull requests of one branch: what people decided earlier is in refusals
+_PAGE: Final = 100  # the most that GitHub lists at once
 _WRITERS: Final = ("admin", "maintain", "write")
 _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 """Errors of the client when an answer is not the API's, such as the page of a proxy."""
 
-_FORBIDDEN: Final = 403
-_TOO_MANY: Final = 429
-_SERVER_FAULT: Final = 500
 _LIMITED: Final = re.compile(
     r"rate limit|abuse detection|retry your request again later|wait a few minutes", re.IGNORECASE
 )
 _WORKFLOW: Final = "not permitted to create or approve pull requests"
-_LONGEST: Final = 500
+_LONGEST: Final = 500  # characters of what GitHub says that an error repeats
 _LATER: Final = "run this again later, nothing was lost"
 _TYPES: Final = {"FORBIDDEN": 403, "NOT_FOUND": 404, "RATE_LIMITED": 429, "UNPROCESSABLE": 422}
 """Types of the errors of the GraphQL API, whose answers all have the status 200."""
@@ -107,9 +104,13 @@ class GitHubForge:
         """List the comments of a pull request's conversation, oldest first, without what `comment` wrote."""
         own = self._login()
         with self._asking("read the comments"):
-            found = list(self._repository.get_issue(number).get_comments())
-            people = (one for one in found if not (_login_of(one.user) == own and mark_of(one.body)[0]))
-            return tuple(self._read_comment(one) for one in people)
+            found = list[Comment]()
+            for one in list(self._repository.get_issue(number).get_comments()):
+                author, body, at = _login_of(one.user), one.body or "", one.created_at.astimezone(UTC).isoformat()
+                if not (author == own and mark_of(body)[0]):
+                    may_write = bool(author) and self._may_write(author)
+                    found.append(Comment(one.id, author, body, at, url=one.html_url, may_write=may_write))
+            return tuple(found)
 
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Open a pull request from a branch, or give the one that is open.
@@ -175,13 +176,6 @@ class GitHubForge:
             return False
         return True
 
-    def _read_comment(self, one: IssueComment) -> Comment:
-        author = _login_of(one.user)
-        at = one.created_at.astimezone(UTC).isoformat()
-        return Comment(
-            one.id, author, one.body or "", at, url=one.html_url, may_write=bool(author) and self._may_write(author)
-        )
-
     def _may_write(self, author: str) -> bool:
         """Return whether somebody may push; how GitHub associates authors does not say that."""
         if author not in self._writers:
@@ -246,12 +240,12 @@ def _github_error(status: int, words: str, headers: Mapping[str, str], doing: st
     """Make the error of a failed request."""
     said = f"GitHub would not {doing}: HTTP {status}: {mask(single_line(words))[:_LONGEST] or 'no reason given'}"
     wait = github_retry_after(headers)
-    limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
-    if limited or status == _TOO_MANY:
+    limited = status == HTTPStatus.FORBIDDEN and (wait is not None or _LIMITED.search(words))
+    if limited or status == HTTPStatus.TOO_MANY_REQUESTS:
         return ForgeLimitError(f"{said}; {_LATER}", wait)
-    if status >= _SERVER_FAULT:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ForgeDownError(f"{said}; {_LATER}", wait)
-    if status == _FORBIDDEN:
+    if status == HTTPStatus.FORBIDDEN:
         return ForgeAccessError(f"{said}; {_permission(words, headers)}")
     kind, advice = _KINDS.get(status, (ForgeError, "look at docs.github.com/rest and githubstatus.com"))
     return kind(f"{said}; {advice}")

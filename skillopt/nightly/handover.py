@@ -6,20 +6,19 @@ the remote and the default branch.
 """
 
 import os
+import re
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from skillopt.errors import UsageError, describe_mistake
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.people_commands import Asked, Closing, StrictModel
-from skillopt.nightly.posting import BranchOffer, PostedAnswer
 from skillopt.protocols import PullRequest, RepositoryFacts
-from skillopt.suites.config_lines import put_file
 from skillopt.versions.remotes import Tips
 
 BUNDLE: Final = "bundle"
@@ -27,7 +26,49 @@ OFFERS: Final = "offers.json"
 REPORT: Final = "report"
 """Name of the folder with reports of runs, beside the other two."""
 
-_LARGEST: Final = 50_000_000
+_LARGEST: Final = 50_000_000  # bytes: 1,000 skills with texts of 50,000 characters
+
+
+CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
+"""First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
+
+_LONGEST_TITLE: Final = 256  # characters that GitHub takes
+LONGEST_BODY: Final = 66_000  # characters: GitHub takes 65,536, of which marks may be cut
+_COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
+
+_CALLS: Final = re.compile(
+    r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
+    r"|/(?:issues|pull)/(?=\d)",
+    re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)
+
+_Commit = Annotated[str, Field(pattern=_COMMIT)]
+_Line = Annotated[str, Field(max_length=2000)]
+_AnswerLine = Annotated[str, Field(max_length=30_000)]
+"""Texts of people and models, of which escaping makes several times their length."""
+
+_Number = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def disarm_page(text: str) -> str:
+    """Break up in Markdown what a forge would turn into a mention or a link, but in HTML code, where it turns nothing.
+
+    >>> disarm_page("Fixes #3, ask @team; <code>@team</code>")
+    'Fixes # 3, ask @ team; <code>@team</code>'
+    """
+    pieces = _CODE.split(text)
+    return "".join(piece if number % 2 else _CALLS.sub(r"\g<0> ", piece) for number, piece in enumerate(pieces))
+
+
+def open_request(requests: Sequence[PullRequest]) -> PullRequest | None:
+    """Return the open one of the pull requests from a branch."""
+    return next((one for one in requests if one.state == "open"), None)
+
+
+def closed_by_people(request: PullRequest) -> bool:
+    """Return whether people closed a pull request without a merge; what a night closed is no decision of theirs."""
+    return request.state == "closed" and not request.body.startswith(CLOSED_BY_NIGHT)
 
 
 class SkillReview(StrictModel):
@@ -61,6 +102,41 @@ class ReviewState(StrictModel):
     def of(self, skill: str) -> SkillReview:
         """Return what the forge has of a skill."""
         return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
+
+
+class BranchOffer(StrictModel):
+    """What is offered from one branch: facts for the policy, and the text of its pull request.
+
+    The text names nobody and no issue, whoever wrote it: what a forge would act on is broken up.
+    """
+
+    branch: Annotated[str, Field(pattern=r"^skillopt(?:-draft|-audit|-trigger)?/[a-z0-9]+(?:-[a-z0-9]+)*$")]
+    seen: _Commit = ""
+    tip: _Commit = ""
+    unfit_reason: _Line = ""
+    moot_reason: _Line = ""
+    waits: bool = False
+    proven: bool = True
+    mark: _Line = ""
+    known_by: _Line = ""
+    title: Annotated[str, Field(max_length=_LONGEST_TITLE)] = ""
+    body: Annotated[str, Field(max_length=LONGEST_BODY)] = ""
+    decided: bool = False
+    opened: _Number = 0
+    notes: Annotated[tuple[_Line, ...], Field(max_length=100)] = ()
+
+    @field_validator("title", "body", "moot_reason")
+    @classmethod
+    def _acts_on_nothing(cls, text: str) -> str:
+        return disarm_page(text)
+
+
+class PostedAnswer(StrictModel):
+    """What is said under a pull request to people who asked for something."""
+
+    pull_request: _Number
+    lines: Annotated[tuple[_AnswerLine, ...], Field(max_length=100)]
+    last: _Number = 0
 
 
 class SkillOffers(StrictModel):
@@ -111,11 +187,6 @@ def make_folder(folder: Path) -> None:
 def read_offers(folder: Path) -> OfferFolder:
     """Read what `nightly train` wrote."""
     return _read(folder / OFFERS, OfferFolder, "skillopt nightly train", folder)
-
-
-def write_file(path: Path, model: ReviewState | OfferFolder) -> None:
-    """Write what a step hands over aside, and put it in place."""
-    put_file(path, model.model_dump_json(indent=1))
 
 
 def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:

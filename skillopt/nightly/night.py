@@ -1,17 +1,18 @@
 """What a night may spend, and what became of each skill in it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from skillopt.execution.metering import Caps, Meter
-from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
 _LEAST_USD: Final = 1e-9
 """Less is what adding dollars leaves of nothing."""
 
-_SHARE: Final = 0.5
+SHARE: Final = 0.5
 """Most of a night's budget that one skill may take while others wait."""
 
 
@@ -27,6 +28,18 @@ class Training(StrEnum):
     GONE = "gone"
     BUSY = "busy"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestUpdate:
+    """What was done with a pull request."""
+
+    action: str = ""
+    url: str = ""
+    notes: tuple[str, ...] = ()
+    is_open: bool = False
+    withheld: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +75,12 @@ class SkillNight:
 
     def with_usage(self, meter: Meter) -> "SkillNight":
         """Add what was used for the skill."""
-        used, answered = Usage.total(meter.by_role.values()).usd, meter.answered.usd
+        used, answered = Usage.total((Usage(usd=self.usd), *meter.by_role.values())), meter.answered
         return replace(
             self,
             rollouts=self.rollouts + meter.rollouts,
-            usd=None if self.usd is None or used is None else self.usd + used,
-            answered_usd=None if self.answered_usd is None or answered is None else self.answered_usd + answered,
+            usd=used.usd,
+            answered_usd=(Usage(usd=self.answered_usd) + answered).usd,
             failed_calls=self.failed_calls + meter.failed_calls,
         )
 
@@ -108,10 +121,7 @@ class RemainingBudget:
     """The remaining budget of a night, of which recorded rollouts and calls take nothing, and what was used."""
 
     budget: Caps
-    rollouts: int = 0
-    usd: float | None = 0.0
-    answered: Usage = field(default_factory=Usage)
-    failed_calls: int = 0
+    _ended: list[Meter] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:
@@ -119,26 +129,29 @@ class RemainingBudget:
         rollouts, usd = self._left()
         return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
-    def meter_for(self, share: float = _SHARE, most: int = 0) -> Meter:
-        """Make a meter for one skill: capped at a share of the whole, and at what remains; of nothing, closed."""
-        if self.exhausted:
-            return Meter(Caps(), closed="the night's budget is used up")
+    @contextmanager
+    def metered(self, share: float = 1.0, most: int = 0) -> Iterator[Meter]:
+        """Give one skill a meter, capped at a share of the whole and at what remains; of nothing, closed."""
         total, (rollouts_left, usd_left) = self.budget, self._left()
         rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(usd_left, total.usd * share) if total.usd else 0.0
-        return Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
-
-    def subtract(self, meter: Meter) -> None:
-        """Subtract the usage of a skill; what it did not use is there for the others."""
-        self.rollouts += meter.rollouts
-        used = Usage.total(meter.by_role.values()).usd
-        self.usd = None if self.usd is None or used is None else self.usd + used
-        self.answered += meter.answered
-        self.failed_calls += meter.failed_calls
+        meter = Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
+        if self.exhausted:
+            meter = Meter(Caps(), closed="the night's budget is used up")
+        try:
+            yield meter
+        finally:
+            self._ended.append(meter)
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
         """Return the result of the night."""
-        return Nightly(rows, self.rollouts, self.usd, self.answered.usd, self.failed_calls)
+        answered = Usage.total(meter.answered for meter in self._ended).usd
+        return Nightly(rows, *self._used(), answered, sum(meter.failed_calls for meter in self._ended))
+
+    def _used(self) -> tuple[int, float | None]:
+        usages = (usage for meter in self._ended for usage in meter.by_role.values())
+        return sum(meter.rollouts for meter in self._ended), Usage.total(usages).usd
 
     def _left(self) -> tuple[int, float]:
-        return self.budget.rollouts - self.rollouts, self.budget.usd - (self.usd or 0.0)
+        rollouts, usd = self._used()
+        return self.budget.rollouts - rollouts, self.budget.usd - (usd or 0.0)

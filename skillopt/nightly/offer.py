@@ -1,22 +1,38 @@
 """The step `nightly offer`: push what training left, and open, update or close pull requests.
 
-It runs no model and no code of skills or suites, and pushes nothing that it has not checked against the remote.
+It runs no model and no code of skills or suites, and pushes nothing that it has not checked against the remote. What
+is offered was written down before, without a token; here nothing is computed, only posted, as the policy decides by
+what the forge says now. The steps are idempotent and in an order that can stop anywhere.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
+from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
-from skillopt.nightly.descriptions import find_descriptions
-from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
-from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
-from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
+from skillopt.nightly.handover import (
+    BUNDLE,
+    CLOSED_BY_NIGHT,
+    LONGEST_BODY,
+    BranchOffer,
+    PostedAnswer,
+    SkillOffers,
+    closed_by_people,
+    disarm_page,
+    open_request,
+    read_offers,
+)
+from skillopt.nightly.night import Nightly, PullRequestUpdate, SkillNight, Training, with_failure
+from skillopt.nightly.offers import find_descriptions
+from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
 from skillopt.project import Project, Selection, Target
+from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.markdown import comment_marker
+from skillopt.safety.escaping import truncate
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.bundles import check_commits, read_bundle
@@ -27,6 +43,8 @@ from skillopt.versions.remotes import Remote, Tips
 _ENDED: Final = (Training.GONE, Training.NO_SUITE)
 
 _PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft"}
+_TOPIC: Final = "nightly"
+_ANSWERS: Final = "answers"
 
 
 @dataclass(slots=True)
@@ -103,16 +121,14 @@ def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
 
 def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNight, SkillOffers]:
     """Close the pull requests of a skill that is trained no more, and give what else is offered of it."""
-    for kind in ("version", "draft"):
+    gone = dict[str, None]()
+    for kind in _PREFIXES:
         if (offer := _expected(offers, kind)) is not None and not (offer.tip or offer.seen):
+            gone[kind] = None
             opened = open_request(desk.access.forge.pull_requests(offer.branch))
-            if opened is None or comment_marker(offers.name) not in opened.body:
-                continue  # a person opened it
-            done = post_offer(desk.access.forge, offer, lambda: False)
-            row = replace(row, offer=done) if kind == "version" else replace(row, draft=done)
-    gone = {
-        kind: None for kind in _PREFIXES if (one := getattr(offers, kind)) is not None and not (one.tip or one.seen)
-    }
+            if opened is not None and comment_marker(offers.name) in opened.body:  # else a person opened it
+                done = post_offer(desk.access.forge, offer, lambda: False)
+                row = replace(row, offer=done) if kind == "version" else replace(row, draft=done)
     return row, offers.model_copy(update=gone)
 
 
@@ -182,3 +198,125 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
 def _moved(offer: BranchOffer) -> PullRequestUpdate:
     note = f"not offered: {offer.branch} was moved since this night looked at it; the next night goes on from there"
     return PullRequestUpdate(notes=(*offer.notes, note), withheld=True)
+
+
+class Action(StrEnum):
+    """What is done with a pull request."""
+
+    OPEN = "open"
+    UPDATE = "update"
+    CLOSE = "close"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestDecision:
+    """What to do, with which pull request, and why."""
+
+    action: Action
+    number: int | None
+    reason: str
+
+
+def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> PullRequestDecision:
+    """Decide what to do with a skill's pull request.
+
+    A text whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
+    reverted it on purpose. A draft is written anew by each run, so it is its text that was refused, not its commit.
+    """
+    opened = next((one.number for one in requests if one.state == "open"), None)
+    if offer.moot_reason:
+        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, offer.moot_reason)
+    if offer.unfit_reason:
+        return PullRequestDecision(Action.LEAVE, opened, offer.unfit_reason)
+    if opened is not None:
+        return PullRequestDecision(Action.UPDATE, opened, "")
+    withdrawn = next((one for one in requests if one.number == offer.opened and closed_by_people(one)), None)
+    if withdrawn is not None:
+        reason = f"#{withdrawn.number} was closed by people during this night; the next night declines what it offered"
+        return PullRequestDecision(Action.LEAVE, withdrawn.number, reason)
+    decided = [one for one in requests if one.state == "merged" or closed_by_people(one)]
+    settled = next((one for one in decided if one.head == offer.tip or (offer.mark and offer.mark in one.body)), None)
+    if settled is not None:
+        what = "text" if offer.mark else "version"
+        reason = f"#{settled.number} with this {what} was {settled.state} by people"
+        return PullRequestDecision(Action.LEAVE, settled.number, reason)
+    return PullRequestDecision(Action.OPEN, None, "")
+
+
+def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
+    """Do what the policy decides for the pull request of a branch."""
+    try:
+        requests = forge.pull_requests(offer.branch)
+    except ForgeError:
+        if decide_pull_request(offer, ()).action is Action.OPEN:
+            push()  # so that a version outlives the machine that trained it
+        raise
+    found = decide_pull_request(offer, requests)
+    # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
+    decided = offer.decided and (offer.seen != "" or not requests)
+    pushed = (found.action in (Action.OPEN, Action.UPDATE) or decided) and push()
+    if found.action is not Action.CLOSE:
+        requests = _unmark(forge, requests)
+    opened, url = open_request(requests), next((one.url for one in requests if one.number == found.number), "")
+    if found.action is Action.LEAVE:
+        withheld = offer.waits and opened is None
+        what = f"{'the draft is ' if offer.mark else ''}not offered: " if withheld else ""
+        said = (*offer.notes, *([f"{what}{found.reason}"] if found.reason else []))
+        return PullRequestUpdate("", url, said, is_open=opened is not None, withheld=withheld)
+    if found.action is Action.CLOSE and opened is not None:
+        forge.comment(opened.number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+        forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
+        forge.close(opened.number)
+        return PullRequestUpdate("closed", url, (*offer.notes, found.reason))
+    if opened is not None:
+        rewritten = _update_text(forge, offer, opened)
+        action = "updated" if pushed or rewritten else ""
+        return PullRequestUpdate(action, url, offer.notes, is_open=True, title=offer.title)
+    new = forge.create(offer.branch, forge.facts().default_branch, offer.title, offer.body, draft=not offer.proven)
+    return PullRequestUpdate("opened", new.url, offer.notes, is_open=True, title=offer.title)
+
+
+def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:
+    """Say in one comment what was done about commands and boxes, and remember up to which comment they are answered."""
+    for answer in answers:
+        requests = (one for branch in branches for one in forge.pull_requests(branch))
+        request = next((one for one in requests if one.number == answer.pull_request), None)
+        if request is None:
+            continue
+        if answer.lines:
+            said = "\n".join(f"- {disarm_page(line)}" for line in answer.lines)
+            forge.comment(request.number, _ANSWERS, truncate(said, LONGEST_BODY))
+        done, body = last_handled(request.body)
+        if answer.last > done:
+            # Never beyond what was said by now, or what people ask later would count as answered.
+            last = min(answer.last, max((comment.id for comment in forge.comments(request.number)), default=done))
+            text = f"{body.rstrip()}\n\n{handled_mark(last)}\n"
+            forge.update(request.number, request.title, text)
+
+
+def _unmark(forge: Forge, requests: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
+    """Take the mark of a night's closing out of pull requests that people opened again."""
+    found = []
+    for one in requests:
+        if one.state == "open" and one.body.startswith(CLOSED_BY_NIGHT):
+            found.append(replace(one, body=one.body.removeprefix(CLOSED_BY_NIGHT)))
+            forge.update(one.number, one.title, found[-1].body)
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
+    """Rewrite title and text of an open pull request for what is offered, unless they were written for it already."""
+    if not offer.title or (offer.known_by and offer.known_by in opened.body):
+        return False
+    what = "the newest version" if offer.proven or not offer.mark else "the newest draft"
+    comment = f"`skillopt nightly` wrote the description anew: it is of {what}, {offer.tip[:10]}."
+    forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
+    done, _ = last_handled(opened.body)
+    # A box that somebody unticked since the night looked is for the next one.
+    body = carry_unticked(opened.body, offer.body)
+    body = f"{body.rstrip()}\n\n{handled_mark(done)}\n" if done else body
+    forge.update(opened.number, offer.title, body, draft=not offer.proven)
+    return True

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
+from skillopt.contrib import find_driver
 from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
-from skillopt.nightly.handover import ReviewState, SkillOffers
-from skillopt.nightly.night import RemainingBudget
+from skillopt.nightly.handover import BranchOffer, ReviewState, SkillOffers, open_request
+from skillopt.nightly.night import RemainingBudget, SkillNight
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
 from skillopt.nightly.people_commands import read_checklist, write_edits
-from skillopt.nightly.posting import BranchOffer, open_request
-from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
+from skillopt.nightly.skill_state import SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.offer import OFFER_LIMIT
@@ -27,7 +27,7 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import became_version, draft_obstacle, read_grading
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
-from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import DESCRIPTION, DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
@@ -45,12 +45,11 @@ RecordMaking = Literal["no", "also", "only"]
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What all skills of a night share; remote and tips are as they were when the forge was asked."""
+    """What all skills of a night share; remote and tips, empty for no remote, are as when the forge was asked."""
 
     project: Project
     remote: Remote | None
-    tips: Tips | None
-    default_branch: DefaultBranch
+    tips: Tips
     review: ReviewState
     ledger: Ledger
     remaining: RemainingBudget
@@ -68,11 +67,11 @@ class Night:
     def read_state(self, selection: Selection) -> SkillState:
         """Take up what the remote has of a skill, and read its state."""
         self.take_up(self.project.target(selection))
-        return read_skill_state(selection, self.default_branch, self.ledger, datetime.now(UTC))
+        return read_skill_state(selection, self.tips, self.ledger, datetime.now(UTC))
 
     def take_up(self, target: Target) -> None:
         """Fast-forward a skill's branch to the remote's, and take up the remote's draft."""
-        if self.remote is None or self.tips is None:
+        if self.remote is None:
             return
         repository = self.remote.repository
         self.remote.fast_forward(target.name, self.tips.of(VERSION_BRANCHES, target.name))
@@ -86,9 +85,45 @@ class Night:
         return "the night's budget is used up" if self.remaining.exhausted else ""
 
 
+class TrainedDescriptions(Protocol):
+    """Trains descriptions, and knows what was trained."""
+
+    def train_due(self, night: Night, rows: list[SkillNight]) -> None:
+        """Train the descriptions that are due, and add to rows and offers what came of that."""
+        ...
+
+    def is_described(self, before: bytes, after: bytes) -> bool:
+        """Return whether two texts of a skill differ in the description alone."""
+        ...
+
+    def shorten(self, names: Sequence[str], selection: Selection, *, repeats: int, drop: bool, **options: bool) -> None:
+        """Show what clients list of all skills, and shorten descriptions unless `options` name a dry run."""
+        ...
+
+
+def find_descriptions() -> TrainedDescriptions | None:
+    """Return what trains descriptions; None where no package does."""
+    made = find_driver("descriptions")
+    return None if made is None else made()
+
+
 def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
     """Return what is offered of a skill's newest version, None where its branch does not exist."""
-    return _written(night, state, _version_facts(night, state), requests, meter) if state.tip else None
+    if not state.tip:
+        return None
+    # What people committed or dropped on top of a version is theirs to have measured and offered, too.
+    newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
+    unfit = _unfit(newest, night.ledger)
+    made = BranchOffer(
+        branch=f"skillopt/{state.target.name}",
+        seen=night.tips.of(VERSION_BRANCHES, state.target.name),
+        tip=state.tip,
+        unfit_reason=unfit,
+        waits=unfit not in ("", _NO_VERSION, _DECIDED),
+        moot_reason=_moot(state, newest, night.tips.default_branch),
+        decided=_holds_decision(night.repository, state.tip),
+    )
+    return _written(night, state, made, requests, meter)
 
 
 def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
@@ -100,7 +135,7 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     branch = DraftBranch(repository, state.target.name, state.target.place(repository))
     if became_version(branch):
         branch.remove()
-    seen = night.tips.of(DRAFT_BRANCHES, state.target.name) if night.tips else ""
+    seen = night.tips.of(DRAFT_BRANCHES, state.target.name)
     if branch.tip is None and not seen:
         return None
     made = _draft_facts(branch, state, night.ledger).model_copy(update={"seen": seen})
@@ -109,8 +144,8 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
 
 def offer_decision(night: Night, name: str) -> BranchOffer | None:
     """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
-    repository, tips = night.repository, night.tips
-    tip, seen = repository.branch_tip(name) or "", tips.of(VERSION_BRANCHES, name) if tips else ""
+    repository = night.repository
+    tip, seen = repository.branch_tip(name) or "", night.tips.of(VERSION_BRANCHES, name)
     if tip == seen or not _holds_decision(repository, tip):
         return None
     return BranchOffer(branch=f"skillopt/{name}", seen=seen, tip=tip, unfit_reason="it is left alone", decided=True)
@@ -119,23 +154,6 @@ def offer_decision(night: Night, name: str) -> BranchOffer | None:
 def _holds_decision(repository: Repository, tip: str) -> bool:
     """Return whether the newest commit of a branch is a decision of people, which is pushed whatever is offered."""
     return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
-
-
-def _version_facts(night: Night, state: SkillState) -> BranchOffer:
-    """Find the newest version of a skill, and whether it may have a pull request."""
-    # What people committed or dropped on top of a version is theirs to have measured and offered, too.
-    newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
-    unfit = _unfit(newest, night.ledger)
-    return BranchOffer(
-        branch=f"skillopt/{state.target.name}",
-        seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
-        tip=state.tip,
-        unfit_reason=unfit,
-        waits=unfit not in ("", _NO_VERSION, _DECIDED),
-        moot_reason=_moot(state, newest, night.default_branch.name),
-        decided=_holds_decision(night.repository, state.tip),
-        notes=tuple(_notes(night, state)),
-    )
 
 
 def _unfit(newest: Version | None, ledger: Ledger) -> str:
@@ -191,9 +209,9 @@ def _written(
     never had a pull request gets one as soon as it is measured.
     """
     opened = open_request(requests)
-    repository, into, target = night.repository, night.default_branch, state.target
-    path, base = target.place(repository), into.commit or repository.head() or ""
-    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.name, base=base)
+    repository, into, target = night.repository, night.tips, state.target
+    path, base = target.place(repository), into.default or repository.head() or ""
+    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.default_branch, base=base)
     texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"
     made = made.model_copy(update={"opened": opened.number if opened else 0})
@@ -225,20 +243,6 @@ def _written(
     said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
     said["notes"] = (*made.notes, *written.notes)
     return made.model_copy(update=said)
-
-
-def _notes(night: Night, state: SkillState) -> list[str]:
-    """List remarks on the branch: an older base, commits by people."""
-    remote, default_branch = night.remote, night.default_branch
-    if remote is None or not default_branch.commit or state.on_default_branch:
-        return []
-    only = ("--first-parent", "--not", default_branch.commit)
-    people = people_commits(remote.repository, state.target.name, state.tip, *only)
-    older = not remote.repository.contains(state.tip, default_branch.commit)
-    return [
-        *([f"the branch is based on an older {default_branch.name}"] if older else []),
-        *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),
-    ]
 
 
 def _moot(state: SkillState, newest: Version | None, into: str) -> str:

@@ -5,7 +5,7 @@ people with write access.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -23,15 +23,14 @@ _LONGEST: Final = 70_000
 """Characters of a text that are looked at; forges keep fewer."""
 
 _NEAR: Final = timedelta(minutes=10)
-_MOST_COMMANDS: Final = 20
-_LONGEST_REASON: Final = 300
-_LONGEST_LINE: Final = 600
+_MOST_COMMANDS: Final = 20  # of one comment: more are no person's
+_LONGEST_REASON: Final = 300  # characters, as a refusal keeps
+_LONGEST_LINE: Final = 600  # characters: fifty numbers and a reason
 _LINE: Final = re.compile(
     r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<numbers>(?:[ \t,#]{0,9}[0-9]{1,4}\b){0,50})(?P<rest>.*)|)"
 )
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
 _NUMBER: Final = re.compile(r"[0-9]{1,4}\b")
-_SKILL: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _BOX: Final = re.compile(
     r"^[ \t]{0,3}- \[(?P<tick>[ xX])\] \*\*(?P<number>[0-9]{1,4})\*\*[^\r\n]{0,4000}?"
     r"<!-- skillopt edit: (?P<key>[0-9a-f]{12}/[0-9]{1,4}) -->",
@@ -56,7 +55,6 @@ class AskedCommand:
 
     verb: Verb | None
     numbers: tuple[int, ...] = ()
-    skill: str = ""
     reason: str = ""
 
 
@@ -84,7 +82,6 @@ class Asked(StrictModel):
     numbers: tuple[int, ...] = ()
     by: str = ""
     reason: str = ""
-    skill: str = ""
     comment: int = 0
     url: str = ""
 
@@ -98,18 +95,16 @@ class Closing(StrictModel):
     url: str = ""
 
 
-def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collection[str]) -> tuple[Asked, ...]:
+def read_asked(request: PullRequest, comments: Iterable[Comment]) -> tuple[Asked, ...]:
     """Read what people ask for in an open pull request and nobody has answered yet, the oldest first."""
     done, body = last_handled(request.body)
-    boxes = unticked_edits(body)
-    number = request.number
     found = []
-    if boxes:
+    if boxes := [box for box in read_checklist(body) if not box.ticked]:
         keys, numbers = tuple(box.key for box in boxes), tuple(box.number for box in boxes)
-        found.append(Asked(verb=Verb.DROP, pull_request=number, edits=keys, numbers=numbers, url=request.url))
+        found.append(Asked(verb=Verb.DROP, pull_request=request.number, edits=keys, numbers=numbers, url=request.url))
     for comment in comments:
         if comment.may_write and comment.id > done:
-            found += [_asked(request, comment, one, names) for one in read_commands(comment.body)]
+            found += [_asked(request, comment, one) for one in read_commands(comment.body)]
     return tuple(found)
 
 
@@ -118,15 +113,13 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
 
     What was said earlier or later is about something else, and so are commands; then nobody knows why.
     """
-    said = [
-        (comment, words)
-        for comment in comments
-        if comment.may_write and _is_near(comment.at, request.closed_at) and (words := _without_commands(comment.body))
-    ]
-    if not said:
-        return Closing(pull_request=request.number, url=request.url)
-    last, words = said[-1]
-    return Closing(pull_request=request.number, by=last.author, reason=words, url=last.url)
+    found = Closing(pull_request=request.number, url=request.url)
+    for comment in comments:
+        lines = [line for line in comment.body.splitlines() if not line.lstrip().startswith("/skillopt")]
+        reason = _on_one_line("\n".join(lines))
+        if reason and comment.may_write and _is_near(comment.at, request.closed_at):
+            found = Closing(pull_request=request.number, by=comment.author, reason=reason, url=comment.url)
+    return found
 
 
 def _is_near(said: str, closed: str) -> bool:
@@ -138,21 +131,17 @@ def _is_near(said: str, closed: str) -> bool:
     return abs(apart) <= _NEAR
 
 
-def _without_commands(text: str) -> str:
-    return _on_one_line("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("/skillopt")))
-
-
-def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:
+def read_ignored(said: Iterable[tuple[PullRequest, Comment]]) -> Asked | None:
     """Find who wants the skill left alone: the newest command of this kind counts, on whatever pull request it stands.
 
     So it lasts as long as the forge keeps the comment, and needs no file.
     """
     found = [
-        _asked(request, comment, one, names)
+        _asked(request, comment, one)
         for request, comment in sorted(said, key=lambda pair: (pair[1].at, pair[1].id))
         if comment.may_write
         for one in read_commands(comment.body)
-        if one.verb in (Verb.IGNORE, Verb.UNIGNORE) and one.skill in ("", *names)
+        if one.verb in (Verb.IGNORE, Verb.UNIGNORE)
     ]
     return found[-1] if found and found[-1].verb is Verb.IGNORE else None
 
@@ -179,11 +168,6 @@ def read_checklist(body: str) -> tuple[ListedEdit, ...]:
     return tuple(found.values())
 
 
-def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
-    """Return the edits whose boxes are not ticked in the text of a pull request."""
-    return tuple(edit for edit in read_checklist(body) if not edit.ticked)
-
-
 def write_edits(edits: Iterable[tuple[str, Edit]]) -> str:
     """Write edits with their keys in a line that is not shown: what a pull request offered outlives its branch."""
     listed = ",".join(f'["{key}",{write_edit(edit)}]' for key, edit in edits)
@@ -201,7 +185,7 @@ def read_edits(body: str) -> tuple[tuple[str, Edit], ...]:
 
 def carry_unticked(old: str, new: str) -> str:
     """Untick in a newer text of a pull request what people have unticked in the one that is there."""
-    keys = {edit.key for edit in unticked_edits(old)}
+    keys = {edit.key for edit in read_checklist(old) if not edit.ticked}
 
     def untick(box: re.Match[str]) -> str:
         at = box.start("tick") - box.start()
@@ -221,7 +205,7 @@ def last_handled(body: str) -> tuple[int, str]:
     return (int(found["id"]), body[: found.start()]) if found else (0, body)
 
 
-def _asked(request: PullRequest, comment: Comment, command: AskedCommand, names: Collection[str]) -> Asked:
+def _asked(request: PullRequest, comment: Comment, command: AskedCommand) -> Asked:
     """Translate the numbers of a command by the checklist as it is now; what is not there is left out."""
     keys = {edit.number: edit.key for edit in read_checklist(request.body)}
     known = tuple(number for number in command.numbers if number in keys)
@@ -232,7 +216,6 @@ def _asked(request: PullRequest, comment: Comment, command: AskedCommand, names:
         numbers=known if command.numbers else (),
         by=comment.author,
         reason=command.reason,
-        skill="" if command.skill in names else command.skill,
         comment=comment.id,
         url=comment.url,
     )
@@ -259,10 +242,9 @@ def _read_line(line: str) -> AskedCommand | None:
     verb = Verb(found["verb"]) if found["verb"] in list(Verb) else None
     numbers = tuple(dict.fromkeys(map(int, _NUMBER.findall(found["numbers"] or ""))))
     named, _, reason = (found["rest"] or "").partition(":")
-    skill = "" if verb is Verb.DROP else next(iter(named.split()), "")
-    if verb is None or (verb is Verb.DROP) != bool(numbers) or (skill and not _SKILL.fullmatch(skill)):
+    if verb is None or (verb is Verb.DROP) != bool(numbers) or (verb is not Verb.DROP and named.strip()):
         return AskedCommand(None, reason=_on_one_line(line))
-    return AskedCommand(verb, numbers, skill, _on_one_line(reason))
+    return AskedCommand(verb, numbers, _on_one_line(reason))
 
 
 def _on_one_line(text: str) -> str:

@@ -6,7 +6,7 @@ Text that people changed outside the training is recognised and never overwritte
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -21,6 +21,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.branches import DraftBranch, document_on, find_removal
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, fork_of, start_conflicts
+from skillopt.versions.remotes import Tips
 from skillopt.versions.repository import Repository
 
 _DUE_DAYS: Final = 30.0
@@ -86,26 +87,15 @@ def sort_by_priority(due: Iterable[Due]) -> list[Due]:
     return sorted(due, key=lambda one: (causes.index(one.cause), -(one.facts.days or 0.0), one.facts.skill))
 
 
-_DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultBranch:
-    """The default branch: its name, and the commit it is at; empty where there is no remote."""
-
-    name: str
-    commit: str
-
-
-def why_gone(repository: Repository, default_branch: DefaultBranch, skill: str, tip: str) -> str:
+def why_gone(repository: Repository, tips: Tips, skill: str, tip: str) -> str:
     """Return why the default branch has a skill no more that a branch trains; empty where it has, or nobody knows."""
     path = document_on(repository, skill, tip)
-    if not path or repository.tree(default_branch.commit, path):
+    if not path or repository.tree(tips.default, path):
         return ""
-    commit, moved = find_removal(repository, default_branch.commit, path)
+    commit, moved = find_removal(repository, tips.default, path)
     if not commit:
         return ""
-    where = f"on {default_branch.name} ({commit[:10]})"
+    where = f"on {tips.default_branch} ({commit[:10]})"
     return f"{path} was moved to {moved} {where} and is trained there" if moved else f"{path} was deleted {where}"
 
 
@@ -133,7 +123,7 @@ class SkillState:
         return bool(self.tip) and self.diverged and self.start == "worktree" and not begun
 
 
-def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:
+def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: datetime) -> SkillState:
     """Read the state of a skill."""
     project = selection.project()
     repository, target = project.repository(), project.target(selection)
@@ -141,12 +131,15 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     tip = repository.branch_tip(target.name) or ""
     versions = repository.versions(target.name, tip) if tip else ()
     # A text that was there when the branch began is no news, even where nobody can tell our commits any more.
-    begun_at = fork_of(repository, tip, default_branch.commit) if tip else ""
+    begun_at = fork_of(repository, tip, tips.default) if tip else ""
     texts = _branch_texts(repository, target.name, path, (tip, begun_at), versions)
-    there = _on_default(repository, target, path, default_branch) or here
+    there = here
+    if tips.default:
+        on_default = read_version(repository, target.name, tips.default, path, missing_ok=True)
+        there = on_default.digest if on_default.text else here
     if there != here and there not in texts:
         message = (
-            f"{SkillPlace.parse(path).words} differs between {default_branch.name} and this clone; nothing was trained "
+            f"{SkillPlace.parse(path).words} differs between {tips.default_branch} and this clone; nothing was trained "
             "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
@@ -167,7 +160,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         identify_target(target.settings, suite, project.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
-        days=(now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
+        days=(now - datetime.fromisoformat(at)) / timedelta(days=1) if at else None,
         trained_on=trained_on,
         trained_with=trained_with,
         changed=diverged and (_begun(finished) != here or not repository.tree(tip, SkillPlace.parse(path).prefix)),
@@ -177,7 +170,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     start: Start = "auto" if not tip and begun in ("", here) else "worktree"
     if tip and here in texts:
         start = "auto" if begun in {"", *texts} else "branch"
-    place = StartPlace(repository, target.name, path, tip, default_branch.commit)
+    place = StartPlace(repository, target.name, path, tip, tips.default)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
     on_default_branch = bool(tip) and there == (texts[0] if texts else "")
     return SkillState(
@@ -214,14 +207,6 @@ def _branch_texts(
 @lru_cache(maxsize=4096)  # a commit does not change
 def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> str:
     return read_version(repository, skill, commit, path, missing_ok=True).digest
-
-
-def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
-    """Return the digest of the skill on the default branch, empty where it is not there."""
-    if not default_branch.commit:
-        return ""
-    found = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
-    return found.digest if found.text else ""
 
 
 def _begun(run: RunRecord | None) -> str:

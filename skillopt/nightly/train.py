@@ -17,24 +17,21 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people
 from skillopt.nightly.check import configured_skills
-from skillopt.nightly.descriptions import find_descriptions
 from skillopt.nightly.handover import (
     BUNDLE,
     OFFERS,
     REPORT,
+    BranchOffer,
     OfferFolder,
     ReviewState,
     SkillOffers,
     make_folder,
     read_state,
-    write_file,
 )
-from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offers import Night, RecordMaking, offer_decision, offer_draft, offer_version
-from skillopt.nightly.posting import BranchOffer
+from skillopt.nightly.night import SHARE, Nightly, RemainingBudget, SkillNight, Training, with_failure
+from skillopt.nightly.offers import Night, RecordMaking, find_descriptions, offer_decision, offer_draft, offer_version
 from skillopt.nightly.skill_state import (
     NOT_DUE,
-    DefaultBranch,
     Due,
     SkillState,
     sort_by_priority,
@@ -53,13 +50,14 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
+from skillopt.suites.config_lines import put_file
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.line_refs import all_lines
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed
-from skillopt.versions.remotes import Remote, find_stored_credentials
+from skillopt.versions.remotes import Remote, Tips, find_stored_credentials
 
 
 def train_night(
@@ -76,7 +74,7 @@ def train_night(
     review = read_state(state)
     _refuse_credentials(project)
     make_folder(out)  # before anything is paid for
-    remote, default_branch = _find_remote(project, review)
+    remote, tips = _find_remote(project, review)
     for name, lines in review.refusals.items():  # a checkout by itself brings none
         add_refusals(project.repository(), name, lines)
     for name, lines in review.records.items():
@@ -85,8 +83,7 @@ def train_night(
         night = Night(
             project=project,
             remote=remote,
-            tips=review.tips if remote else None,
-            default_branch=default_branch,
+            tips=tips,
             review=review,
             ledger=ledger,
             remaining=RemainingBudget(budget),
@@ -122,11 +119,11 @@ def _refuse_credentials(project: Project) -> None:
         raise UsageError(f"{message}; in a workflow, check out with `persist-credentials: false`")
 
 
-def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, DefaultBranch]:
+def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, Tips]:
     """Find the remote and its default branch as `nightly check` saw them; nothing can be fetched now."""
     tips = review.tips
     if not review.remote or tips is None:
-        return None, DefaultBranch("HEAD", "")
+        return None, Tips("HEAD", "", {})
     remote = Remote.find(project.repository(), review.remote)
     if remote is None:
         raise UsageError(f"expected a git remote named {review.remote!r}, as `nightly check` found it, found none")
@@ -134,7 +131,7 @@ def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, 
     if missing:
         message = f"expected {missing[0]} of {review.remote} here, found nothing; fetch all branches first"
         raise UsageError(f"{message} (in a workflow, check out with `fetch-depth: 0`), or run `nightly check` again")
-    return remote, DefaultBranch(tips.default_branch, tips.default)
+    return remote, tips
 
 
 def _take_turns(night: Night, rows: list[SkillNight]) -> None:
@@ -166,10 +163,11 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
 
 def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
     """Return the row of a skill that lacks its text or its suite; None where it is whole, or never was, by mistake."""
-    suite, tips = target.suite_path, night.tips if name == target.name else None  # a second table's is not its own
-    tip = (tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)) if tips else ""
+    suite, tips = target.suite_path, night.tips
+    tip = tips.of(VERSION_BRANCHES, name) or tips.of(DRAFT_BRANCHES, name)
+    tip = tip if name == target.name else ""  # a second table's is not its own
     away = tip and not (target.folder / SKILL_FILE).is_file()
-    if away and (reason := why_gone(night.repository, night.default_branch, name, tip)):
+    if away and (reason := why_gone(night.repository, night.tips, name, tip)):
         return SkillNight(name, Training.GONE, reason=reason)
     if suite is None:
         return SkillNight(name, Training.NO_SUITE, reason="it has no suite any more" if tip else "it has no suite")
@@ -180,8 +178,6 @@ def _ended(night: Night, name: str, target: Target) -> SkillNight | None:
 
 def _close_all(night: Night, row: SkillNight, name: str) -> SkillNight:
     """Have the pull requests of a skill closed that is trained no more, where it has branches on the remote."""
-    if night.tips is None:
-        return row
     made = {
         kind: BranchOffer(branch=f"{prefix.removeprefix('refs/heads/')}{name}", moot_reason=row.reason)
         for kind, prefix in (("version", VERSION_BRANCHES), ("draft", DRAFT_BRANCHES))
@@ -195,16 +191,16 @@ def _close_all(night: Night, row: SkillNight, name: str) -> SkillNight:
 def _end_gone(night: Night, rows: list[SkillNight]) -> None:
     """End the pull requests of skills that have branches on the remote and are on the default branch no more."""
     names = configured_skills(night.project)
-    if night.tips is None or {one.skill for one in night.review.skills} != {*names}:
+    if {one.skill for one in night.review.skills} != {*names}:
         return
     known = {*names, *(one.name for one in night.offers), *(row.skill for row in rows)}
     for ref, tip in night.tips.branches.items():
         name = ref.rpartition("/")[2]
         if name in known:
             continue
-        reason = why_gone(night.repository, night.default_branch, name, tip)
+        reason = why_gone(night.repository, night.tips, name, tip)
         if not reason and not night.project.entries:
-            reason = f"it has no tasks on {night.default_branch.name} any more"
+            reason = f"it has no tasks on {night.tips.default_branch} any more"
         if reason:
             known.add(name)
             rows.append(_close_all(night, SkillNight(name, Training.GONE, reason=reason), name))
@@ -217,7 +213,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
         with writer_lock(night.project.root, f"{skill}@nightly"):
             state, review, repository = night.read_state(selection), night.review.of(row.skill), night.repository
             adopt_renamed(repository, skill, state.target.place(repository))
-            answers = answer_people(selection, state.target, review, night.default_branch.commit)
+            answers = answer_people(selection, state.target, review, night.tips.default)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
@@ -247,69 +243,58 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     if due is None:
         return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
+    target, into = state.target, night.tips
     waits = night.why_waiting()
     if not waits and state.conflicts:
-        waits = _contradiction(night, state)
+        found = state.conflicts[0]
+        theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
+        waits = (
+            f"people changed the same lines in two ways, '{theirs}' on {into.default_branch} and '{ours}' on "
+            f"skillopt/{target.name}; merge {into.default_branch} into skillopt/{target.name} by hand"
+        )
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
     if state.moves_on:
-        state = _begin_from_default_branch(night, selection, state)
-    night.observer.notice(f"{state.target.name}: {due.reason}")
-    meter = night.remaining.meter_for(1.0) if last else night.remaining.meter_for()
-    return _trained(night, selection, state, row, meter)
+        place = StartPlace(night.repository, target.name, target.place(night.repository), state.tip, into.default)
+        with writer_lock(night.project.root, target.name):
+            write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
+        state = night.read_state(selection)
+    night.observer.notice(f"{target.name}: {due.reason}")
+    run, start = state.unfinished, state.start
+    if start == "auto" and run and run.base and night.remote and night.repository.ref_tip(run.base) is None:
+        start = "branch" if state.tip else "worktree"  # a run whose first commit is gone is not continued
+    with night.remaining.metered(1.0 if last else SHARE) as meter:
+        row = _trained(night, selection, start, row, meter)
+    return row.with_usage(meter)
 
 
 def _record(night: Night, selection: Selection, row: SkillNight) -> SkillNight:
     """Make the record of the default branch's text, within the remaining budget."""
     if night.record == "no" or night.why_waiting():
         return row
-    meter = night.remaining.meter_for(1.0)
-    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.default_branch.commit[:10]}"
-    try:
+    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.tips.default[:10]}"
+    with night.remaining.metered() as meter:
         row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
-    finally:
-        night.remaining.subtract(meter)
     return row.with_usage(meter)
 
 
-def _contradiction(night: Night, state: SkillState) -> str:
-    """Return which lines people changed in two ways; the skill waits until one of them decides."""
-    into, branch, found = night.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
-    theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
-    advice = f"merge {into} into {branch} by hand"
-    return f"people changed the same lines in two ways, '{theirs}' on {into} and '{ours}' on {branch}; {advice}"
-
-
-def _begin_from_default_branch(night: Night, selection: Selection, state: SkillState) -> SkillState:
-    """Merge the default branch, whose text people changed, into the skill's branch, and read the state that gives."""
-    repository, target = night.repository, state.target
-    onto = night.default_branch.commit
-    place = StartPlace(repository, target.name, target.place(repository), state.tip, onto)
-    with writer_lock(night.project.root, target.name):
-        write_start(place, datetime.now(UTC).isoformat(timespec="seconds"))
-    return night.read_state(selection)
-
-
-def _trained(night: Night, selection: Selection, state: SkillState, row: SkillNight, meter: Meter) -> SkillNight:
+def _trained(night: Night, selection: Selection, start: Start, row: SkillNight, meter: Meter) -> SkillNight:
     """Train within what a meter allows, and say what came of it."""
     try:
-        done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
+        done = optimize(selection, start=start, observer=night.observer, allowance=meter)
         # A night reads from the ledger what it offers.
         mark_reported(night.project.root, done.run)
         stopped = night.ledger.run(done.run).state == "stopped"
         training = Training.STOPPED if stopped else Training.FINISHED
-        row = replace(row, training=training, reason=done.reason, run=done.run, versions=len(done.versions))
+        return replace(row, training=training, reason=done.reason, run=done.run, versions=len(done.versions))
     except BusyError:
         raise
     except NothingMeasuredError as error:
         # What the night left too little for goes on in the next one; a run's own cap would end that one, too.
         training = Training.STOPPED if meter.refused else Training.FAILED
-        row = replace(row, training=training, reason=str(error), run=error.run)
+        return replace(row, training=training, reason=str(error), run=error.run)
     except SkilloptError as error:
-        row = replace(row, training=Training.FAILED, reason=str(error))
-    finally:
-        night.remaining.subtract(meter)
-    return row.with_usage(meter)
+        return replace(row, training=Training.FAILED, reason=str(error))
 
 
 def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNight) -> SkillNight:
@@ -321,18 +306,16 @@ def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNig
         return row
     if waits:
         return replace(row, shrunk=f"not shrunk: {waits}")
-    meter = night.remaining.meter_for(1.0)
     try:
-        done = shrink_skill(selection, start=state.start, observer=night.observer, allowance=meter)
-        row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
+        with night.remaining.metered() as meter:
+            done = shrink_skill(selection, start=state.start, observer=night.observer, allowance=meter)
     except BusyError:
         raise
     except UsageError as error:
         return replace(row, shrunk=f"not shrunk: {error}")
     except SkilloptError as error:
         return replace(row, training=Training.FAILED, reason=str(error))
-    finally:
-        night.remaining.subtract(meter)
+    row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
     return row.with_usage(meter)
 
 
@@ -349,33 +332,20 @@ def _why_not_shrunk(night: Night, state: SkillState) -> str | None:
     return "its draft waits for a person, and a shorter text would take its place" if draft else ""
 
 
-def _start(night: Night, state: SkillState) -> Start:
-    """Choose the text to begin with; a run whose first commit is not here any more is not continued."""
-    run = state.unfinished
-    if state.start != "auto" or run is None or not run.base or night.remote is None:
-        return state.start
-    if night.repository.ref_tip(run.base) is not None:
-        return "auto"
-    return "branch" if state.tip else "worktree"
-
-
 def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
     """Return what is offered of a skill; what must be measured for that counts as the night's."""
     review, name = night.review.of(skill), state.target.name
-    meter = night.remaining.meter_for(1.0)
-    try:
+    with night.remaining.metered() as meter:
         version = offer_version(night, state, review.versions, meter)
         draft = offer_draft(night, state, review.drafts, meter)
-    finally:
-        night.remaining.subtract(meter)
     return SkillOffers(skill=skill, name=name, version=version, draft=draft)
 
 
 def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
-    remote = night.review.remote
-    write_file(out / OFFERS, OfferFolder(remote=remote, night=found, offers=tuple(night.offers)))
-    if night.remote is None or night.tips is None:
+    left = OfferFolder(remote=night.review.remote, night=found, offers=tuple(night.offers))
+    put_file(out / OFFERS, left.model_dump_json(indent=1))
+    if night.remote is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}

@@ -133,10 +133,9 @@ def _details(change: GatedChange, *, worst: bool = True) -> str:
             f"change {change.looks} that was measured on this suite."
         )
         shown += [sure, *_how(change, worst=worst), _tasks("Tasks of val that score lower", judged.worse)]
-        for split, verdict in (("val", judged.verdict), ("test", judged.test)):
-            if verdict is not None:
-                shown.append(_tasks(f"Tasks of {split} that no longer pass", verdict.broken))
-                shown.append(_tasks(f"Tasks of {split} that pass now", verdict.fixed))
+        if (verdict := judged.verdict) is not None:
+            shown.append(_tasks("Tasks of val that no longer pass", verdict.broken))
+            shown.append(_tasks("Tasks of val that pass now", verdict.fixed))
     if (beside := change.base_measurement) is not None:
         shown.append(f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}.")
         shown += _how(beside, worst=worst)

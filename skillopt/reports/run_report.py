@@ -365,7 +365,7 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> str:
     rows = [
         f"{one.sign}, task {cited(one.task, 100)}"
         f"{f', {one.rollouts} rollouts' if one.rollouts > 1 else ''}: {cited(one.what)}"
-        f"{f': {cited(mask(one.quote), _MOST_QUOTE)}' if one.quote else ''}. {one.ordinary}; {one.sure}."
+        f"{f': {cited(mask(one.quote), _MOST_QUOTE)}' if one.quote else ''}. {one.sure}."
         for one in view.suspicions[: min(limits.rows, 50)]
     ]
     more = len(view.suspicions) - len(rows)

@@ -18,7 +18,7 @@ from skillopt.loop.events import (
     VerifierSuspected,
 )
 from skillopt.reports.lines import StepView
-from skillopt.review.acts import Suspicion
+from skillopt.review.inspection import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
 from skillopt.skills.edits import Edit

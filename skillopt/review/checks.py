@@ -1,9 +1,9 @@
-"""Static checks of a change by a person, who may do more than a model: unsound frontmatter, refused text, leaks."""
+"""Static checks of a change by a person, who may do more than a model, and where a change is first to be read."""
 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +15,7 @@ from skillopt.safety.escaping import truncate
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
+from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import read_frontmatter
 from skillopt.skills.trained_files import SkillPlace
@@ -37,7 +38,7 @@ _ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL}
 _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\w-]+[ \t]*-->\s*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _PIPED: Final = "pipe-to-shell"
-_LONGEST: Final = 120
+_LONGEST: Final = 120  # characters of a quote: a finding is one line of an annotation
 _TOOL: Final = re.compile(r"[^\s,'()\[\]]+(?:\([^)]*\))?")
 _GRANTS: Final = frozenset({"allowed-tools"})
 """Fields that only grant: what is no longer in one needs nobody's look."""
@@ -59,38 +60,37 @@ def check_new_text(
     brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
     """Find what a change adds to a skill."""
-    leaks = tuple(_leaks(before, after, path, protected))
+    old, new, prefix = _texts(before), _texts(after), SkillPlace.parse(path).prefix
+    document, found = f"{prefix}{_SKILL_FILE}", list[ChangeFinding]()
+    if before:
+        found += _for_a_person(before, after, document)
+    found += _validated(before, after, document)
+    for name, text in new.items():
+        for one in _of_file(f"{prefix}{name}", old.get(name, ""), text, allow):
+            if not (before and one.rule == LintClass.FRONTMATTER.value):
+                found.append(one)
+        if before and old.get(name) != text and name.startswith("scripts/"):
+            said = "a script changes: read it whole"
+            found.append(ChangeFinding(f"{prefix}{name}", 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True))
+    if before and LintClass.REMOVED_RULE not in allow:
+        found += _removed(old, new, document)
+    leaks = tuple(_leaks(old, new, prefix, protected))
     places = {one.path for one in leaks}
-    quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
-    piped = () if LintClass.PROGRAM in allow else tuple(_piped(before, after, path))
-    said = {(one.path, one.line) for one in piped}
-    linted = (
-        one
-        for one in _linted(before, after, path, allow)
-        if one.rule != LintClass.PROGRAM.value or (one.path, one.line) not in said
-    )
-    return (
-        *(_for_a_person(before, after, path) if before else ()),
-        *_validated(before, after, path),
-        *linted,
-        *piped,
-        *_scripts(before, after, path),
-        *(() if LintClass.REMOVED_RULE in allow else _removed(before, after, path)),
-        *leaks,
-        *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
-    )
+    quoted = {one.path: one for one in _leaks(old, new, prefix, brought) if one.path not in places}
+    found += leaks
+    found += (replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values())
+    return tuple(found)
 
 
-def _for_a_person(before: Skill, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _for_a_person(before: Skill, after: Skill, document: str) -> Iterator[ChangeFinding]:
     """Find what no measurement sees: tools that are granted, and another description."""
     old, new = (_fields(skill) for skill in (before, after))
-    place = _join(path, _SKILL_FILE)
     for name in sorted({*old, *new} - _HARMLESS_FIELDS):
         granted = [tool for tool in _TOOL.findall(new.get(name, "")) if tool not in _TOOL.findall(old.get(name, ""))]
         if old.get(name) != new.get(name) and (granted or name not in _GRANTS):
             said = f"{name} was {old.get(name, '')[:_LONGEST]!r} and becomes {new.get(name, '')[:_LONGEST]!r}"
             rule = "description" if name == "description" else "permission"
-            yield ChangeFinding(place, 1, Weight.NOTE, rule, said, person=True)
+            yield ChangeFinding(document, 1, Weight.NOTE, rule, said, person=True)
 
 
 def _fields(skill: Skill) -> dict[str, str]:
@@ -102,66 +102,42 @@ def _fields(skill: Skill) -> dict[str, str]:
     return {name: str(value) for name, value in read.values.items()} if read else {}
 
 
-def _validated(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _validated(before: Skill | None, after: Skill, document: str) -> Iterator[ChangeFinding]:
     known = Counter((one.level, one.severity, one.message) for one in (validate(before) if before else ()))
     for one in validate(after):
         identity = (one.level, one.severity, one.message)
         known[identity] -= 1
         if known[identity] < 0:
             weight = Weight.REFUSE if one.severity is Severity.ERROR else Weight.WARN
-            yield ChangeFinding(_join(path, _SKILL_FILE), one.line, weight, one.level.value, one.message)
+            yield ChangeFinding(document, one.line, weight, one.level.value, one.message)
 
 
-def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[LintClass]) -> Iterator[ChangeFinding]:
-    old, new = _texts(before), _texts(after)
-    for name, text in new.items():
-        is_markdown = name.endswith(_MARKDOWN)
-        change = old.get(name, ""), text, frozenset({*allow, LintClass.REMOVED_RULE})
-        for one in (*lint_change(*change), *find_marks(*change)):
-            if (is_markdown or one.kind in _ANYWHERE) and not (before and one.kind is LintClass.FRONTMATTER):
-                weight = _weigh(one, text)
-                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
-                yield ChangeFinding(
-                    path=_join(path, name),
-                    line=one.line,
-                    weight=weight,
-                    rule=one.kind.value,
-                    message=one.message,
-                    person=person,
-                )
+def _of_file(path: str, old: str, new: str, allow: Collection[LintClass]) -> Iterator[ChangeFinding]:
+    """Find text of the refused classes, and commands whose input is run unread, which count once."""
+    is_markdown, piped = path.endswith(_MARKDOWN), set[int]()
+    # In a script it is what scripts do; in Markdown it is what the target is told to type.
+    weight = Weight.REFUSE if is_markdown else Weight.WARN
+    for number, line in _added(old, new) if LintClass.PROGRAM not in allow else ():
+        if command := find_piped_command(line):
+            piped.add(number)
+            found = f"line {number} adds a command whose input is run unread: {command[:_LONGEST]!r}"
+            message = f"{found}; save what is to be run to a file, and let people read it first"
+            yield ChangeFinding(path, number, weight, _PIPED, message, person=True)
+    change = old, new, frozenset({*allow, LintClass.REMOVED_RULE})
+    for one in (*lint_change(*change), *find_marks(*change)):
+        told = one.kind is LintClass.PROGRAM and one.line in piped
+        if (is_markdown or one.kind in _ANYWHERE) and not told:
+            person = is_markdown and one.kind not in _NOT_FOR_A_PERSON
+            yield ChangeFinding(path, one.line, _weigh(one, new), one.kind.value, one.message, person=person)
 
 
-def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
-    old = _texts(before)
-    for name, text in _texts(after).items() if before else ():
-        if old.get(name) != text and name.startswith("scripts/"):
-            said = "a script changes: read it whole"
-            yield ChangeFinding(_join(path, name), 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True)
-
-
-def _removed(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+def _removed(old: Mapping[str, str], new: Mapping[str, str], document: str) -> Iterator[ChangeFinding]:
     """Find the rules that no file has any more."""
-    old, new = (
-        "\n\n".join(_texts(one)[name] for name in _texts(one) if name.endswith(_MARKDOWN)) for one in (before, after)
-    )
-    for one in capability_difference(old, new) if before else ():
+    sides = ("\n\n".join(text for name, text in side.items() if name.endswith(_MARKDOWN)) for side in (old, new))
+    for one in capability_difference(*sides):
         if one.waits and one.kind is DifferenceKind.REMOVED:
             said = f"the rule {truncate(repr(mask(one.text)), _LONGEST)} is removed"
-            yield ChangeFinding(
-                _join(path, _SKILL_FILE), 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True
-            )
-
-
-def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
-    old = _texts(before)
-    for name, text in _texts(after).items():
-        # In a script it is what scripts do; in Markdown it is what the target is told to type.
-        weight = Weight.REFUSE if name.endswith(_MARKDOWN) else Weight.WARN
-        for number, line in _added(old.get(name, ""), text):
-            if command := find_piped_command(line):
-                found = f"line {number} adds a command whose input is run unread: {command[:_LONGEST]!r}"
-                message = f"{found}; save what is to be run to a file, and let people read it first"
-                yield ChangeFinding(_join(path, name), number, weight, _PIPED, message, person=True)
+            yield ChangeFinding(document, 1, Weight.NOTE, LintClass.REMOVED_RULE.value, said, person=True)
 
 
 def _weigh(one: LintFinding, text: str) -> Weight:
@@ -172,26 +148,23 @@ def _weigh(one: LintFinding, text: str) -> Weight:
     return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 
-def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedText | None) -> Iterator[ChangeFinding]:
+def _leaks(
+    old: Mapping[str, str], new: Mapping[str, str], prefix: str, protected: ProtectedText | None
+) -> Iterator[ChangeFinding]:
+    """Find protected text, on the line where it is complete: the last of the fewest first lines that carry it."""
     if protected is None:
         return
-    old, new = _texts(before), _texts(after)
     known = "\n".join(old.values())
+
+    def leaks_in(lines: Sequence[tuple[int, str]]) -> tuple[LeakClass, ...]:
+        return find_leaks(protected, "\n".join(line for _, line in lines), known)
+
     for name, text in new.items():
         added = _added(old.get(name, ""), text)
-        joined = "\n".join(line for _, line in added)
-        for kind in find_leaks(protected, joined, known) if added else ():
-            number = added[_last_line(protected, [line for _, line in added], known, kind)][0]
-            yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {kind.value}", LEAK_REASON)
-
-
-def _last_line(protected: ProtectedText, lines: Sequence[str], known: str, kind: LeakClass) -> int:
-    """Find the line where a leak is complete: the last of the fewest first lines that carry it."""
-
-    def carries(end: int) -> bool:
-        return kind in find_leaks(protected, "\n".join(lines[:end]), known)
-
-    return bisect_left(range(1, len(lines)), x=True, key=carries)
+        for kind in leaks_in(added) if added else ():
+            ends = range(1, len(added))
+            number, _ = added[bisect_left(ends, x=True, key=lambda end: kind in leaks_in(added[:end]))]
+            yield ChangeFinding(f"{prefix}{name}", number, Weight.REFUSE, f"leak: {kind.value}", LEAK_REASON)
 
 
 def _texts(skill: Skill | None) -> dict[str, str]:
@@ -209,5 +182,46 @@ def _added(before: str, after: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(after.splitlines(), 1) if line not in known]
 
 
-def _join(path: str, name: str) -> str:
-    return SkillPlace.parse(path).prefix + name
+_WITHOUT_TOOLS: Final = ("chat", "demo")
+"""Harnesses without tools. `chat` writes small text files into its one prompt; an agent opens them when it needs them,
+and runs scripts, so how a change of them does is not what a prompt shows."""
+
+
+def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
+    """Return file and line, from 1, of the first change that a reader of the new skill can see."""
+    old = {file.path: file.content for file in before.shipped} if before else {}
+    for file in sorted(after.shipped, key=lambda file: file.path != _SKILL_FILE):
+        if old.get(file.path) != file.content:
+            texts = (content.decode("utf-8", "replace") for content in (old.get(file.path, b""), file.content))
+            return file.path, _first_line(*texts)
+    return _SKILL_FILE, 1
+
+
+def unexercised_files(harness: str, before: Skill, after: Skill) -> tuple[str, ...]:
+    """List the files beside SKILL.md that differ and that rollouts by a harness do not exercise, sorted."""
+    if harness.partition("/")[0] not in _WITHOUT_TOOLS:
+        return ()
+    old, new = ({file.path: file.content for file in skill.files} for skill in (before, after))
+    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[str, str] | None:
+    """Say why tasks would measure nothing of what differs, with the name of the finding; None where they measure it."""
+    if before.document.text == after.document.text and unexercised_files(settings.harness, before, after):
+        kind = settings.harness.partition("/")[0]
+        return "not exercised", f"only files beside SKILL.md differ, and {kind} opens and runs none of them"
+    if settings.skill_mode is SkillMode.DISCOVERY or before.files != after.files:
+        return None
+    old, new = _fields(before), _fields(after)
+    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    if before.document.body != after.document.body or changed != {"description"}:
+        return None
+    return "description only", (
+        "only its description differs, which says when an agent loads it; tasks measure what it does then. Measure "
+        f"the description on requests with `skillopt trigger {after.name}`"
+    )
+
+
+def _first_line(before: str, after: str) -> int:
+    old, new = before.splitlines(), after.splitlines()
+    return next((at + 1 for at, line in enumerate(new) if at >= len(old) or old[at] != line), max(1, len(new)))

@@ -6,20 +6,20 @@ lies between the two gets the answer `cannot tell`, with the greatest loss that 
 """
 
 from bisect import bisect_left
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
 from skillopt.figures import headline_of_verdict
-from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, tally, task_gains
+from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, task_gains
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.families import find_families
 from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.mean_bet import lower_limit
 from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
+from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.review.watch import MOST_RUNS, OldRecord, WatchRuns, judge_by_record
@@ -32,7 +32,7 @@ from skillopt.tasks import Split, Suite, Task
 TOLERATED_LOSS: Final = 0.2
 """A change that is not asked for a margin passes when a loss of more than this is ruled out."""
 
-_MOST_TASKS: Final = 1000
+_MOST_TASKS: Final = 1000  # no margin or confidence that a gate can be asked for needs more
 
 _WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
@@ -67,13 +67,12 @@ class Demand:
 
     required: Required = Required.NOT_WORSE
     margin: float = 0.0
-    release: bool = False
     record: OldRecord | None = None
 
     def __str__(self) -> str:
         """Write it for the record."""
         record = f" record={self.record.key}" if self.record else ""
-        return f"{self.required.value} margin={self.margin:g}{' release' if self.release else ''}{record}"
+        return f"{self.required.value} margin={self.margin:g}{record}"
 
     @property
     def by_record(self) -> bool:
@@ -105,23 +104,24 @@ class ChangeGate:
                 self.judged = self._watch(record, len(earlier))
             else:
                 yield self._decide(earlier)
-            if self.judged is not None and self.judged.answer is not ReviewAnswer.REFUSED and self._demand.release:
-                yield from self._release(Stream.REVIEW.repeat(len(earlier)))
             reason = "no verdict" if self.judged is None else self.judged.reason
         except BudgetReached as reached:
             reason = str(reached)
-            if self.judged is not None:
-                yield ReleaseCheckWithheld(reason, 1)
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[float]) -> GateDecided:
         first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
-        better = self._demand.required is Required.BETTER
-        pairs, verdict = self._gain(earlier, first) if better else self._harm(first)
+        better, val = self._demand.required is Required.BETTER, self._suite.tasks(Split.VAL)
+        if better:  # as the loop's gate does
+            gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
+            verdict = gate.decide("gate", self._before, self._after)
+            pairs = gate.measured(self._before, self._after)
+        else:
+            pairs, verdict = self._harm(first)
         expect_measured("gate", pairs, self._settings.coverage)
         self.pairs, lowest = pairs, lower_limit(self._compare(pairs).gains, 1.0 - self._settings.confidence)
         answer, reason = self._answer(verdict, lowest)
-        reason = f"{reason}: {_told(verdict, len(self._suite.tasks(Split.VAL)))}"
+        reason = f"{reason}: {_told(verdict, len(val))}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
         worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
         self.judged = Judged(
@@ -147,14 +147,11 @@ class ChangeGate:
         return judged
 
     def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
-        """ReviewAnswer what was asked, in a word and in words."""
+        """Answer what was asked, in a word and in words."""
         if self._demand.required is Required.BETTER:
-            shown = verdict.accepted
-            return (
-                (ReviewAnswer.PASSED, "shown to be better")
-                if shown
-                else (ReviewAnswer.REFUSED, "not shown to be better")
-            )
+            if verdict.accepted:
+                return ReviewAnswer.PASSED, "shown to be better"
+            return ReviewAnswer.REFUSED, "not shown to be better"
         if verdict.rejected:
             return ReviewAnswer.REFUSED, f"shown to be worse ({verdict.reason})"
         loss, margin = max(0.0, -lowest), self._demand.margin
@@ -163,13 +160,6 @@ class ChangeGate:
         if loss > (margin or TOLERATED_LOSS):
             return ReviewAnswer.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
         return ReviewAnswer.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
-
-    def _gain(self, earlier: Sequence[float], first: int) -> tuple[Pairs, Verdict]:
-        """Ask whether the new text is better, as the loop's gate does."""
-        val = self._suite.tasks(Split.VAL)
-        gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
-        verdict = gate.decide("gate", self._before, self._after)
-        return gate.measured(self._before, self._after), verdict
 
     def _harm(self, first: int) -> tuple[Pairs, Verdict]:
         """Ask whether the new text is worse: run all tasks, then those that came out differently."""
@@ -191,29 +181,12 @@ class ChangeGate:
         return pairs, verdict
 
     def _compare(self, pairs: Pairs) -> Comparison:
-        tasks = [task for split in (Split.VAL, Split.TEST) for task in self._suite.tasks(split)]
-        settings = self._settings
-        return compare(pairs, settings.metric, settings.coverage, families=find_families(tasks))
+        families = find_families(self._suite.tasks(Split.VAL))
+        return compare(pairs, self._settings.metric, self._settings.coverage, families=families)
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
         return Pairs.halves(self._runner.rollouts(requests))
-
-    def _release(self, repeat: int) -> Generator[Event, None, None]:
-        """Compare on `test`, once and all of it."""
-        judged, tasks = self.judged, self._suite.tasks(Split.TEST)
-        pairs = self._run(tasks, repeat)
-        expect_measured("test", pairs, self._settings.coverage)
-        better = self._demand.required is Required.BETTER
-        question = Question.BETTER if better else Question.WORSE
-        verdict = decide(self._compare(pairs), question, 1.0 - self._settings.confidence)
-        fine = verdict.accepted if better else not verdict.rejected
-        if judged is not None:
-            shown = f"{'' if fine == better else 'not '}shown to be {'better' if better else 'worse'}"
-            reason = f"{judged.reason}; on test {shown}: {_told(verdict, len(tasks))}"
-            answer = judged.answer if fine else ReviewAnswer.REFUSED
-            self.judged = replace(judged, answer=answer, reason=reason, test=verdict)
-        yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict)
 
 
 def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
@@ -253,12 +226,12 @@ class _WithoutSkill:
         self._runner = runner
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        return self._runner.rollouts([_without_empty(request) for request in requests])
+        found = []
+        for request in requests:
+            skill = request.skill
+            is_empty = skill is not None and not skill.document.text and not skill.files
+            found.append(replace(request, skill=None) if is_empty else request)
+        return self._runner.rollouts(found)
 
     def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         return self._runner.replies(prompts, schema, review=review)
-
-
-def _without_empty(request: RolloutRequest) -> RolloutRequest:
-    empty = request.skill is not None and not request.skill.document.text and not request.skill.files
-    return replace(request, skill=None) if empty else request

@@ -1,6 +1,6 @@
 """History of a skill, read from git: its versions and draft, what people refused, and two versions compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -295,6 +295,15 @@ def needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ...
     return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
 
 
+def tasks_behind(repository: Repository, skill: str, lines: Collection[str]) -> frozenset[str]:
+    """Return the tasks from which lines were learned, or that failed without them, as far as commits here say so."""
+    found = {task for line, tasks in needed_lines(repository, skill).items() if line in lines for task in tasks}
+    for edit in (edit for version in repository.versions(skill) for edit in edits_of(version)):
+        if any(line.strip() in lines for line in edit.content.splitlines() if line.strip()):
+            found.update(edit.tasks)
+    return frozenset(found)
+
+
 def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:
     """Count the sections with a line that tasks were seen to need, by shrinking or ablation, and all with text."""
     edits = [edit for version in repository.versions(skill.name) for edit in edits_of(version) if edit.tasks]
@@ -309,17 +318,21 @@ def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:
     return sum(not needed.isdisjoint(lines) for lines in written), sum(bool(lines) for lines in written)
 
 
+def bring_lines(repository: Repository, remote: str, observer: RunObserver) -> None:
+    """Fetch refusals and records, which no clone brings by itself; without them those that are here count."""
+    try:
+        found = Remote.find(repository, remote) if remote else None
+        if found is not None:
+            found.fetch_lines()
+    except (RemoteError, UsageError) as error:
+        observer.notice(f"what other clones have of refusals and records is not known: {error}")
+
+
 def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     """Fetch what people refused, where there is a remote, and take over what they refused of a skill since renamed."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    name = target.settings.nightly.remote
-    try:
-        remote = Remote.find(repository, name) if name else None
-        if remote is not None:
-            remote.fetch_lines()
-    except (RemoteError, UsageError) as error:
-        observer.notice(f"what people refused in other clones is not known: {error}")
+    bring_lines(repository, target.settings.nightly.remote, observer)
     adopt_renamed(repository, target.name, target.place(repository))
 
 

@@ -21,7 +21,7 @@ from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import Judged, ReviewAnswer, Standing
+from skillopt.review.result import Judged, Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
@@ -324,7 +324,7 @@ def measure_change(
     """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
     before, after, suite = change.before, change.after, plan.suite
     if demand.by_record:
-        demand = replace(demand, record=find_record(plan, before))
+        demand = replace(demand, record=find_record(plan, before, after))
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}"])
     name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]
@@ -338,8 +338,6 @@ def measure_change(
     judged = gate.judged
     standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
     reason = ended.reason if judged is None else judged.reason
-    if judged is not None and judged.answer is not ReviewAnswer.REFUSED and judged.test is None and demand.release:
-        standing, reason = Standing.INVALID, f"not compared on test: {ended.reason}"
     paid = run.runner.paid_rollouts
     return ChangeMeasurement(
         standing=standing,

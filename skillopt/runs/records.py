@@ -4,7 +4,6 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from skillopt.errors import RemoteError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -14,13 +13,12 @@ from skillopt.protocols import RolloutRequest
 from skillopt.review.one_sided import TaskRecord, tasks_to_record
 from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Rollout, Stream
+from skillopt.runs.history import tasks_behind
 from skillopt.runs.plan import RunPlan
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, digest_of
 from skillopt.versions.records import add_records, measured, records_of
-from skillopt.versions.remotes import Remote
-from skillopt.versions.repository import Repository
 
 RECORD_RUNS: Final = 2
 """Runs of a task that passes. A record of 24 tasks of which half pass takes 36 rollouts. With eight runs a task it
@@ -30,15 +28,17 @@ RECORD_DAYS: Final = 30
 """Days after which a record is made anew, as a target may change under its name."""
 
 
-def find_record(plan: RunPlan, before: Skill) -> OldRecord | None:
-    """Find the record of a text with a plan's target; None where it covers too few of the tasks."""
+def find_record(plan: RunPlan, before: Skill, after: Skill) -> OldRecord | None:
+    """Find the record of an old text with a plan's target; None where it covers too few of the tasks."""
     found = records_of(plan.repository, plan.target.name, before.digest, plan.drivers.target_identity)
     tasks = plan.suite.tasks(Split.VAL)
     rows = {name: TaskRecord(*counts) for name, counts in found[0].of(tasks).items()} if found else {}
     if not found or len(rows) < plan.target.settings.coverage * len(tasks):
         return None
     source = f"record of {found[0].rollouts} rollouts, {found[0].at:%Y-%m-%d}, by {found[0].writer}"
-    return OldRecord(rows, source, digest_of(found[0].model_dump_json()))
+    old, new = ({line.strip() for line in skill.document.text.splitlines()} for skill in (before, after))
+    named = tasks_behind(plan.repository, plan.target.name, old ^ new)
+    return OldRecord(rows, source, digest_of(found[0].model_dump_json()), named)
 
 
 def make_record(selection: Selection, allowance: Meter, observer: RunObserver, writer: str) -> str:
@@ -69,13 +69,3 @@ def make_record(selection: Selection, allowance: Meter, observer: RunObserver, w
     line = measured(now, writer, (skill.digest, drivers.target_identity), counts)
     add_records(repository, target.name, [line.model_dump_json()])
     return f"record: {line.rollouts} rollouts, {sum(row.sure for row in rows.values())} of {len(tasks)} tasks pass"
-
-
-def bring_records(repository: Repository, remote: str, observer: RunObserver) -> None:
-    """Fetch records, which no clone brings by itself; without them those that are here count."""
-    try:
-        found = Remote.find(repository, remote) if remote else None
-        if found is not None:
-            found.fetch_lines()
-    except (RemoteError, UsageError) as error:
-        observer.notice(f"records that are not here are not known: {error}")

@@ -16,8 +16,9 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_at_place
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
+from skillopt.versions.objects import read_found
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import FolderChange, read_revision_file, worktree_folders, write_files
+from skillopt.versions.revisions import FolderChange, worktree_folders, write_files
 
 
 class RevisionProject:
@@ -34,7 +35,7 @@ class RevisionProject:
         """Read the configuration."""
         if not self.commit:
             return self._real
-        content = read_revision_file(self._repository, self.commit, CONFIG)
+        (content,) = read_found(self._repository.root, [f"{self.commit}:{CONFIG}"])
         if content is None:
             return Project(self._folder, self._real.entries, self._real.values)
         write_files([File(CONFIG, content)], self._folder)
@@ -43,7 +44,7 @@ class RevisionProject:
     @cached_property
     def commits_config(self) -> bool:
         """Whether the configuration is in the repository."""
-        return read_revision_file(self._repository, self.commit or "HEAD", CONFIG) is not None
+        return read_found(self._repository.root, [f"{self.commit or 'HEAD'}:{CONFIG}"])[0] is not None
 
     def skill(self, path: str) -> Skill:
         """Read the skill in a folder of the repository."""

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from time import time_ns
 from typing import Final
 
+from skillopt.errors import VersionConflictError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File, digest_of
@@ -60,12 +61,22 @@ class DraftBranch:
         """Write a draft in place of the one that is there; writing it again changes nothing."""
         trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
         commit = self.repository.write_commit(replace(new, trailers=trailers))
-        self.repository.put_branch(self.name, commit, self.is_ours)
+        self._put(commit)
         return commit
 
     def remove(self) -> None:
         """Remove the draft, if there is one."""
-        self.repository.put_branch(self.name, None, self.is_ours)
+        self._put(None)
+
+    def _put(self, commit: str | None) -> None:
+        """Move the branch, or remove it, unless a person has committed there or it is checked out."""
+        tip = self.tip
+        if tip == commit:
+            return
+        if tip is not None and not self.is_ours(tip):
+            found = f"{self.name} has commits of people ({tip[:10]}); it was left alone"
+            raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {self.name} MY-NAME")
+        self.repository.move_branch(f"{DRAFT_BRANCHES}{self.skill}", tip, commit)
 
     def is_ours(self, commit: str) -> bool:
         """Return whether training wrote a commit, as it is."""
@@ -179,7 +190,7 @@ def snapshot_of(repository: Repository) -> Snapshot:
 
 
 _Stamp = tuple[tuple[str, int, int], ...]
-_SETTLED_NS: Final = 1_000_000_000
+_SETTLED_NS: Final = 1_000_000_000  # coarser than the clock of any file system that git runs on
 _last: dict[Path, tuple[_Stamp, Snapshot]] = {}
 
 

@@ -10,7 +10,6 @@ Invariants, whatever a bundle holds:
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -25,10 +24,10 @@ from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
 
 _REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*")
-_MOST_COMMITS: Final = 2000
+_MOST_COMMITS: Final = 2000  # of a branch that nobody pushed: each is read, at about 10 ms
 _GONE: Final = "000000"
 _REGULAR: Final = ("100644", "100755")
-_LARGEST: Final = 500_000_000
+_LARGEST: Final = 500_000_000  # bytes: git takes minutes for more, and skills are text
 _FETCH: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 
 
@@ -95,7 +94,7 @@ def check_commits(
     place = SkillPlace.parse(path)
     history = _read_history(root, place, without)
     for commit, *parents in listed:
-        strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), place)
+        strange = _strays(repository, (commit, *parents), place, known[0])
         if strange:
             message = f"{branch} changes {strange[0]!r} in {commit[:10]}, outside of {place.words} ({count})"
             raise VersionConflictError(
@@ -107,30 +106,33 @@ def check_commits(
             raise VersionConflictError(f"{message}. Training changes the text of {files} only; train again")
 
 
-def _outside_of(repository: Repository, commit: str, parents: Sequence[str], default: str) -> str:
-    """Give what a commit must equal outside of its skill: its parent; of a merge, what it has of the default branch."""
-    if len(parents) == 1:
-        return parents[0]
-    status, base, _ = try_git(repository.root, ["merge-base", default, commit]) if parents else (1, b"", "")
-    return _empty_tree(repository.root) if status else base.decode().split()[0]
-
-
-def _strays(repository: Repository, commit: str, before: str, place: SkillPlace) -> list[str]:
+def _strays(repository: Repository, line: tuple[str, ...], place: SkillPlace, default: str) -> list[str]:
+    """List what a commit changes outside of its skill; a merge has there what it has of the default branch."""
+    commit, *parents = line
+    before = parents[0] if parents else _empty_tree(repository.root)
+    if len(parents) > 1:
+        status, base, _ = try_git(repository.root, ["merge-base", default, commit])
+        before = _empty_tree(repository.root) if status else base.decode().split()[0]
     changed = [name for _, _, name in _changed(repository, before, commit)]
     if place.folder == "." and not place.free:
         return [name for name in changed if not is_shipped(name) or name.startswith(".github/")]
     return [name for name in changed if not place.holds(name)]
 
 
+_History = tuple[frozenset[tuple[str, str]], frozenset[str]]
+"""What the remote's history ever had of a skill: each file's mode and object, and each frontmatter of SKILL.md."""
+
+
 def _unexpected(
     repository: Repository,
     line: tuple[str, ...],
     place: SkillPlace,
-    history: "_History",
+    history: _History,
     describes: Callable[[bytes, bytes], bool] | None,
 ) -> str:
     """Return what a commit brings to its skill beyond text below the frontmatter and what was there before."""
-    root, prefix, (commit, *parents) = repository.root, place.prefix, line
+    root, prefix, (commit, *parents), (files, frontmatters) = repository.root, place.prefix, line, history
+    is_new = not frontmatters  # as one that is trained before anybody committed it
     sides = [*parents] or [_empty_tree(root)]
     if len(parents) > 1:
         # What git makes of a text that people changed on both sides is theirs.
@@ -138,36 +140,19 @@ def _unexpected(
         sides += [tree.decode().split()[0]] if status == 0 else []
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
-    beside = {row for row in new if _is_trained_beside(row, place)}
+    paths = {row: row[2].removeprefix(prefix) for row in new if row[0] in _REGULAR}
+    beside = {row for row, inside in paths.items() if inside != SKILL_FILE and place.trains(inside)}
     for mode, sha, name in sorted(row for row in new - beside if place.holds(row[2]) and row[0] != _GONE):
         if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
-            if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
+            if (mode, sha) not in files and not (mode in _REGULAR and is_new):
                 return f"{name!r}"
             continue
         content, before = _content(root, sha) or b"", [_content(root, f"{side}:{name}") for side in parents]
         had = {_frontmatter(text) for text in before if text is not None}
-        known = history.is_new or _frontmatter(content) in had | history.frontmatters
+        known = is_new or _frontmatter(content) in had | frontmatters
         if not known and not (describes and any(describes(text or b"", content) for text in before)):
             return f"the frontmatter of {name!r}"
     return ""
-
-
-def _is_trained_beside(row: tuple[str, str, str], place: SkillPlace) -> bool:
-    inside = row[2].removeprefix(place.prefix)
-    return row[0] in _REGULAR and inside != SKILL_FILE and place.trains(inside)
-
-
-@dataclass(frozen=True, slots=True)
-class _History:
-    """What the remote's history ever had of a skill: each file's mode and object, and each frontmatter of SKILL.md."""
-
-    files: frozenset[tuple[str, str]]
-    frontmatters: frozenset[str]
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the skill never was there, as one that is trained before anybody committed it."""
-        return not self.frontmatters
 
 
 def _read_history(root: Path, place: SkillPlace, known: Sequence[str]) -> _History:
@@ -177,7 +162,7 @@ def _read_history(root: Path, place: SkillPlace, known: Sequence[str]) -> _Histo
     rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
     found = {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}
     texts = [sha for (mode, sha), name in found.items() if mode in _REGULAR and name.endswith(SKILL_FILE)]
-    return _History(frozenset(found), frozenset(map(_frontmatter, read_objects(root, texts))))
+    return frozenset(found), frozenset(map(_frontmatter, read_objects(root, texts)))
 
 
 def _frontmatter(content: bytes) -> str:

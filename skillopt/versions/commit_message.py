@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Final
 
 from skillopt.gate.grades import GRADE
 from skillopt.safety.hidden_unicode import without_hidden
@@ -126,40 +126,25 @@ _VALUES = re.compile(r" (?=\w+=)")
 _VERSION = re.compile(r"\d\S*")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetName:
-    """The part of a target's identity that names program and model; modes and limits are left out."""
+def _target_parts(identity: str) -> tuple[str, str, str]:
+    """Split an identity into driver, the client's version perhaps, and model; modes and limits are left out.
 
-    driver: str
-    version: str
-    model: str
-
-    @classmethod
-    def parse(cls, identity: str) -> Self:
-        """Read an identity: words, the client's version perhaps, then `key=value` pairs.
-
-        >>> TargetName.parse("codex 0.169.0 model=large mode=forced")
-        TargetName(driver='codex', version='0.169.0', model='large')
-        """
-        head, *pairs = _VALUES.split(" ".join(identity.split()))
-        driver, _, last = head.rpartition(" ")
-        values = dict(pair.split("=", 1) for pair in pairs)
-        if driver and _VERSION.fullmatch(last):
-            return cls(driver, last, values.get("model", ""))
-        return cls(head, "", values.get("model", ""))
-
-    def __str__(self) -> str:
-        """Write it in a few words."""
-        return " ".join(filter(None, (self.driver, self.version, self.model and f"model={self.model}")))
+    >>> _target_parts("codex 0.169.0 model=large mode=forced")
+    ('codex', '0.169.0', 'large')
+    """
+    head, *pairs = _VALUES.split(" ".join(identity.split()))
+    model = dict(pair.split("=", 1) for pair in pairs).get("model", "")
+    driver, _, last = head.rpartition(" ")
+    return (driver, last, model) if driver and _VERSION.fullmatch(last) else (head, "", model)
 
 
 def why_stale(trained: str, now: str) -> str:
     """Return how the configured target differs by driver or model from the one of a version; empty where unknown."""
-    old, new = map(TargetName.parse, (trained, now))
-    is_same = (old.driver, old.model) == (new.driver, new.model)
+    is_same = _target_parts(trained)[::2] == _target_parts(now)[::2]
     return "" if is_same or not (trained and now) else f"trained on {target_words(trained)}, now {target_words(now)}"
 
 
 def target_words(identity: str) -> str:
     """Write the target of an identity in a few words."""
-    return str(TargetName.parse(identity))
+    driver, version, model = _target_parts(identity)
+    return " ".join(filter(None, (driver, version, model and f"model={model}")))

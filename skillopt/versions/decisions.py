@@ -23,13 +23,12 @@ from skillopt.versions.commit_message import (
     Version,
     commit_kind,
     disarm,
-    is_upstream,
     single_line,
 )
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import NewVersion, Repository
 
-_LONGEST_REASON: Final = 300
+_LONGEST_REASON: Final = 300  # characters: a line of a prompt, and `decline --help` promises it
 
 PULL_REQUEST: Final = "Pull-Request"
 """Trailer with the address of the pull request in which people decided."""
@@ -76,16 +75,19 @@ class Decisions:
         found: set[str] = set()
         for version in reversed(self.versions):
             found.update(version.values(DECLINED))
-            found.difference_update(_wanted_again(version))
+            # A person asks for it by name: by taking the refusal back, or by going back to it.
+            found.difference_update((*version.values(UNDECLINED), *version.values(ROLLBACK)))
         return frozenset(found)
 
     @cached_property
     def declined_by(self) -> dict[str, PersonsWord]:
         """Who declined each commit that stays declined, and why."""
-        words = {
-            sha: _word(version, DECLINED) for version in reversed(self.versions) for sha in version.values(DECLINED)
-        }
-        return {sha: word for sha, word in words.items() if sha in self.declined}
+        words: dict[str, PersonsWord] = {}
+        for version in reversed(self.versions):
+            # What people changed by hand is made safe again.
+            word = PersonsWord.said(*map(version.trailer, (f"{DECLINED}-By", f"{DECLINED}-Reason", PULL_REQUEST)))
+            words |= dict.fromkeys((sha for sha in version.values(DECLINED) if sha in self.declined), word)
+        return words
 
     @cached_property
     def dropped(self) -> frozenset[str]:
@@ -160,36 +162,23 @@ def _commit(
     return repository.commit_version(said)
 
 
-def _word(version: Version, what: str) -> PersonsWord:
-    """Read who said something and why; what people changed by hand is made safe again."""
-    by, reason, request = (version.trailer(key) for key in (f"{what}-By", f"{what}-Reason", PULL_REQUEST))
-    return PersonsWord.said(by, reason, request)
-
-
-def _wanted_again(version: Version) -> tuple[str, ...]:
-    """List the commits that a person asks for by name: by taking a refusal back, or by going back to it."""
-    return (*version.values(UNDECLINED), *version.values(ROLLBACK))
-
-
 def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
     """Say of each run whose text people declined who did, and why, in one line, by the run's id."""
     found: dict[str, str] = {}
     with suppress(SkilloptError):
         repository = find()
-        wanted = {
-            sha: word for skill in set(skills) for sha, word in read_decisions(repository, skill).declined_by.items()
-        }
-        for sha, word in wanted.items():
-            if repository.ref_tip(sha) is not None:  # else it is a draft that this clone does not have
-                found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
+        for skill in set(skills):
+            for sha, word in read_decisions(repository, skill).declined_by.items():
+                if repository.ref_tip(sha) is not None:  # else it is a draft that this clone does not have
+                    found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
     return found
 
 
 _LONGEST_EDITS: Final = 100_000
 """Characters of all edits of one commit; of a version that has more, the edits are told from its text."""
 
-_LONGEST_RATIONALE: Final = 600
-_MOST_TASKS: Final = 24
+_LONGEST_RATIONALE: Final = 600  # characters: a paragraph, of which a pull request shows the first lines
+_MOST_TASKS: Final = 24  # cited by an edit that a commit names; who reads more looks at the run
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
 _EDIT: Final = TypeAdapter(Edit)
@@ -298,14 +287,6 @@ class EditLine:
     def versions(self) -> tuple[Version, ...]:
         """List the versions and drafts among its commits, oldest first."""
         return tuple(step.commit for step in self.steps if step.makes_edits)
-
-    @property
-    def by_people(self) -> tuple[Version, ...]:
-        """List the commits whose text is not that of their edits, oldest first."""
-        changed = (step.commit for step in self.steps if step.before != step.after)
-        return tuple(
-            commit for commit in changed if commit_kind(commit) in ("start", "people") and not is_upstream(commit)
-        )
 
     @property
     def explained(self) -> tuple[tuple[str, str], ...]:

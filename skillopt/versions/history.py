@@ -14,14 +14,18 @@ from skillopt.versions.git_process import run_git, try_git
 from skillopt.versions.objects import read_objects, size_objects
 from skillopt.versions.repository import Repository
 
-_PAGE: Final = 500
+_PAGE: Final = 500  # changes that git lists at once: whoever needs few waits for few
 _MARK, _FIELD = "\x01", "\x02"
 _FORMAT: Final = _MARK + _FIELD.join(("%H", "%P", "%cI", "%an%n%ae%n%cn%n%ce", "%B")) + _FIELD
-_MOST_MERGED: Final = 20
-_LARGEST_TREE: Final = 20_000_000
-_MOST_FILES: Final = 5_000
+_MOST_MERGED: Final = 20  # messages of one merge that are read; a task is made of the first sentences
+_LARGEST_TREE: Final = 20_000_000  # bytes, and files below, that one task may copy into each workspace
+_MOST_FILES: Final = 5_000  # as above
 _OF_AGENTS: Final = frozenset({".claude", ".codex", ".mcp.json", ".claude.json", ".gitconfig"})
 """What agents take settings and hooks from; no task begins with it."""
+
+DEEPEN: Final = (
+    "this clone has only a part of the history: run `git fetch --unshallow` (actions/checkout: fetch-depth: 0)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def merged_changes(repository: Repository, wanted: str, most: int) -> Iterator[M
         asked += [f"--format={_FORMAT}", f"--skip={skip}", f"--max-count={count}", "--end-of-options", wanted, "--"]
         status, out, problem = try_git(repository.root, asked)
         if status:
-            advice = _deepen(repository) or "name a branch, or a range such as v1.0..main"
+            advice = DEEPEN if is_shallow(repository) else "name a branch, or a range such as v1.0..main"
             raise UsageError(f"expected commits, found {wanted!r} ({single_line(problem)}); {advice}")
         parts = os.fsdecode(out).split(_MARK)[1:]
         found = [_change(part) for part in parts if part.count(_FIELD) >= _FORMAT.count(_FIELD)]
@@ -66,10 +70,6 @@ def merged_changes(repository: Repository, wanted: str, most: int) -> Iterator[M
 def is_shallow(repository: Repository) -> bool:
     """Whether a clone has only a part of the history."""
     return try_git(repository.root, ["rev-parse", "--is-shallow-repository"])[1].strip() == b"true"
-
-
-def _deepen(repository: Repository) -> str:
-    return "this clone has only a part of the history: run `git fetch --unshallow`" if is_shallow(repository) else ""
 
 
 def _change(text: str) -> MergedChange:
@@ -114,7 +114,7 @@ def read_tree(folder: Path, commit: str, without: Sequence[str] = (), only: Sequ
 def _tree_files(folder: str, commit: str, without: tuple[str, ...], only: tuple[str, ...]) -> tuple[File, ...]:
     repository = Repository.find(Path(folder))
     if not repository.ref_tip(commit):
-        advice = _deepen(repository) or "run `git fetch`, or remove the task"
+        advice = DEEPEN if is_shallow(repository) else "run `git fetch`, or remove the task"
         raise SuiteError(f"expected commit {commit[:12]!r} in {repository.root}, found none; {advice}")
     rows = repository.tree(commit, "")
     found = {

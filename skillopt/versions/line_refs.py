@@ -4,19 +4,34 @@ Such a ref leads to one blob. A checkout brings none of them, so they are fetche
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import EditError
 from skillopt.versions.git_process import run_git, translate_write_errors
 from skillopt.versions.objects import read_found, write_blobs
 from skillopt.versions.repository import SKILL_NAME, Repository
 
 
-def objects_below(repository: Repository, refs: str) -> dict[str, str]:
-    """Return the objects with lines below a prefix of refs, by the names of skills."""
-    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", refs).decode()
-    rows = (row.split(" ", 1) for row in listed.splitlines())
-    return {name.removeprefix(refs): sha for sha, name in rows if SKILL_NAME.fullmatch(name.removeprefix(refs))}
+class StoredLine(BaseModel):
+    """One line: what was written at a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: AwareDatetime
+
+
+_Line = TypeVar("_Line", bound=StoredLine)
+
+
+def object_at(repository: Repository, ref: str) -> str:
+    """Return the object that a ref leads to; empty for none."""
+    return run_git(repository.root, "for-each-ref", "--format=%(objectname)", ref).decode().strip()
 
 
 def stored_lines(repository: Repository, sha: str) -> tuple[str, ...]:
@@ -27,12 +42,29 @@ def stored_lines(repository: Repository, sha: str) -> tuple[str, ...]:
 
 def all_lines(repository: Repository, refs: str) -> dict[str, tuple[str, ...]]:
     """Read the lines of every skill that has some, by its name."""
-    return {skill: stored_lines(repository, sha) for skill, sha in objects_below(repository, refs).items()}
+    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", refs).decode()
+    rows = ((sha, name.removeprefix(refs)) for sha, name in (row.split(" ", 1) for row in listed.splitlines()))
+    return {skill: stored_lines(repository, sha) for sha, skill in rows if SKILL_NAME.fullmatch(skill)}
 
 
-def put_lines(repository: Repository, ref: str, known: str, lines: Iterable[str]) -> None:
-    """Put lines in place of an object, which fails where the ref has moved."""
-    content = "".join(f"{line}\n" for line in lines).encode()
+def parse_lines(kind: type[_Line], lines: Iterable[str]) -> list[_Line]:
+    """Read lines; one that cannot be read is left out."""
+    found: list[_Line] = []
+    for line in lines:
+        with suppress(ValidationError, EditError):
+            found.append(kind.model_validate_json(line))
+    return found
+
+
+def add_lines(repository: Repository, ref: str, kind: type[_Line], lines: Iterable[str], most: int = 0) -> None:
+    """Join lines with those of a ref, sorted by time, of which the newest stay; fails where the ref has moved."""
+    known = object_at(repository, ref)
+    rows = {
+        (found.at.astimezone(UTC), line): f"{line}\n"
+        for line in (*stored_lines(repository, known), *lines)
+        for found in parse_lines(kind, [line])
+    }
+    content = "".join([rows[key] for key in sorted(rows)][-most:]).encode()
     with translate_write_errors(), TemporaryDirectory(prefix="skillopt-git-") as folder:
         (written,) = write_blobs(repository.root, [content], Path(folder))
     if content and written != known:

@@ -53,18 +53,21 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
 
 def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[Conflict, ...]:
     """Find what keeps two branches from merging in the folder of a skill; empty where they merge there."""
-    if repository.contains(ours, theirs) or repository.contains(theirs, ours):
-        return ()
-    status, out, problem = _merge_tree(repository, ours, theirs)
-    if status == 0:
-        return ()
-    if status != 1:
+    return _merge(repository, ours, theirs, folder)[1]
+
+
+def _merge(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[str, tuple[Conflict, ...]]:
+    """Merge two commits to a tree, with what conflicts in the folder of a skill; elsewhere, the second one's holds."""
+    root = repository.root
+    asked = ["-c", "merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", ours, theirs]
+    status, out, problem = try_git(root, asked, env=disabled_hooks(root))
+    if status > 1:
         message = f"git could not merge {ours[:10]} and {theirs[:10]}: {single_line(problem)}"
         raise RepositoryError(f"{message}; in a shallow clone, run `git fetch --unshallow`")
-    tree, *names = out.partition("\0\0")[0].split("\0")
+    tree, *names = out.decode("utf-8", "surrogateescape").partition("\0\0")[0].split("\0")
     found: list[Conflict] = []
-    for name in dict.fromkeys(filter(SkillPlace.parse(folder).holds, names)):
-        merged, *sides = read_found(repository.root, [f"{side}:{name}" for side in (tree, ours, theirs)])
+    for name in dict.fromkeys(filter(SkillPlace.parse(folder).holds, names if status else ())):
+        merged, *sides = read_found(root, [f"{side}:{name}" for side in (tree, ours, theirs)])
         if any(b"\0" in (content or b"") for content in sides):
             found.append(Conflict(name, "(a binary file)", "(another binary file)"))
         elif conflicts := _conflicts(name, merged or b""):
@@ -72,15 +75,7 @@ def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) 
         else:  # one side deleted it
             one, other = ((content or b"").decode("utf-8", "replace").rstrip("\n") for content in sides)
             found.append(Conflict(name, one, other))
-    return tuple(found)
-
-
-def _merge_tree(repository: Repository, ours: str, theirs: str) -> tuple[int, str, str]:
-    """Merge two commits to a tree; return git's status, the tree with the names of files in conflict, and errors."""
-    root = repository.root
-    asked = ["-c", "merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", ours, theirs]
-    status, out, problem = try_git(root, asked, env=disabled_hooks(root))
-    return status, out.decode("utf-8", "surrogateescape"), problem
+    return tree, tuple(found)
 
 
 def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
@@ -139,11 +134,19 @@ def write_start(place: StartPlace, at: str) -> str:
     has_skill = SkillPlace.parse(place.path).has_text(file.path for file in theirs)
     if not has_skill or place.repository.contains(place.tip, onto):
         return place.tip
-    keep = place.by_people
+    files, keep = theirs, place.by_people
+    if keep:
+        tree, conflicts = _merge(place.repository, place.tip, onto, place.path)
+        if conflicts:
+            raise RepositoryError(
+                f"expected {onto[:10]} and skillopt/{place.skill} to merge, found {len(conflicts)} places where both "
+                "changed the same lines; merge it by hand there"
+            )
+        files = place.files(tree)
     new = NewVersion(
         skill=place.skill,
         path=place.path,
-        files=place.files(_merged_tree(place)) if keep else theirs,
+        files=files,
         subject=f"{place.skill}: the text that training starts from",
         body="The default branch's text, with what people changed here." if keep else "The default branch's text.",
         trailers=(("Skill", place.skill),),
@@ -153,15 +156,3 @@ def write_start(place: StartPlace, at: str) -> str:
         merges=onto,
     )
     return place.repository.commit_version(new)
-
-
-def _merged_tree(place: StartPlace) -> str:
-    status, out, problem = _merge_tree(place.repository, place.tip, place.merged)
-    tree = out.partition("\0")[0]
-    if status == 1 and not find_conflicts(place.repository, place.tip, place.merged, place.path):
-        return tree  # what conflicts lies outside of the skill, and there the default branch's holds
-    if status:
-        why = problem.strip() or "both sides changed the same lines"
-        message = f"git could not merge {place.merged[:10]} into skillopt/{place.skill}: {why}"
-        raise RepositoryError(f"{message}; merge it by hand there")
-    return tree

@@ -28,6 +28,15 @@ class FolderAt:
     commit: str
     path: str
 
+    @property
+    def names(self) -> tuple[str, tuple[str, ...]]:
+        """The names by which git knows it, and the folders around it."""
+        folder = PurePosixPath(self.path)
+        name, *around = (
+            f"{self.commit}:{'' if one == PurePosixPath() else one.as_posix()}" for one in (folder, *folder.parents)
+        )
+        return name, tuple(around)
+
 
 def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
     """Return the content of objects."""
@@ -65,11 +74,14 @@ def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]
     """Return the objects of the files below folders, by their paths there; links inside the repository are followed."""
     found: list[dict[str, str]] = [{} for _ in places]
     objects: dict[str, _Object] = {}
-    needed = {_name(place.commit, ".") for place in places}
-    waiting = [(at, "", _name(place.commit, place.path), _above(place)) for at, place in enumerate(places)]
+    needed = {f"{place.commit}:" for place in places}
+    waiting = [(at, "", *place.names) for at, place in enumerate(places)]
     for _ in range(_DEEPEST):
         asked = dict.fromkeys(name for _, _, inner, around in waiting for name in (inner, *around))
-        _learn(root, objects, [name for name in asked if name not in objects], needed)
+        new = [name for name in asked if name not in objects]
+        objects |= zip(new, _read(root, new), strict=True)
+        if lost := next((name for name in new if name in needed and not objects[name][1]), ""):
+            raise RepositoryError(f"folder {lost!r} is missing from {root}; fetch the full history")
         level = [
             (at, shown, _followed(root, objects, name) if shown else name, above) for at, shown, name, above in waiting
         ]
@@ -91,12 +103,6 @@ def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]
     return found
 
 
-def _learn(root: Path, objects: dict[str, _Object], names: Sequence[str], needed: set[str]) -> None:
-    objects |= zip(names, _read(root, names), strict=True)
-    if lost := next((name for name in names if name in needed and not objects[name][1]), ""):
-        raise RepositoryError(f"folder {lost!r} is missing from {root}; fetch the full history")
-
-
 def _followed(root: Path, objects: dict[str, _Object], name: str) -> str:
     """Return where a link of a commit leads that git does not follow, and learn what is there; else the name."""
     if objects[name][1]:
@@ -114,14 +120,6 @@ def _followed(root: Path, objects: dict[str, _Object], name: str) -> str:
         return name
     objects |= zip([f"{commit}:{found}"], _read(root, [f"{commit}:{found}"]), strict=True)
     return f"{commit}:{found}"
-
-
-def _name(commit: str, path: str) -> str:
-    return f"{commit}:{'' if path == '.' else path}"
-
-
-def _above(place: FolderAt) -> tuple[str, ...]:
-    return tuple(_name(place.commit, parent.as_posix()) for parent in PurePosixPath(place.path).parents)
 
 
 def _entries(tree: bytes, width: int) -> Iterator[tuple[str, str, str]]:

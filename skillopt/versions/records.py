@@ -8,10 +8,10 @@ it, nor are runs made on suspicion. A line is one measurement of one text, whole
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, Field
 
 from skillopt.tasks import Task, digest_of
-from skillopt.versions.line_refs import objects_below, put_lines, stored_lines
+from skillopt.versions.line_refs import StoredLine, add_lines, object_at, parse_lines, stored_lines
 from skillopt.versions.repository import Repository
 
 RECORDS: Final = "refs/skillopt/record/"
@@ -20,16 +20,15 @@ _KEPT: Final = 200
 """Newest lines of a skill that are kept."""
 
 _SHORT: Final = 16
+"""Characters of a digest: 64 bits, so that two of a skill's texts and tasks never look the same."""
+
 _Digest = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{_SHORT}}}$")]
 _Count = Annotated[int, Field(ge=0, le=1000)]
 
 
-class Measured(BaseModel):
+class Measured(StoredLine):
     """Outcomes of one text with one target: runs that passed and all runs, by the digest of each task."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    at: AwareDatetime
     writer: Annotated[str, Field(max_length=200)]
     text: _Digest
     target: _Digest
@@ -56,24 +55,11 @@ def measured(
 
 def records_of(repository: Repository, skill: str, text: str, target: str) -> tuple[Measured, ...]:
     """List what is on record of a text with a target, newest first."""
-    lines = stored_lines(repository, objects_below(repository, RECORDS).get(skill, ""))
+    found = parse_lines(Measured, stored_lines(repository, object_at(repository, f"{RECORDS}{skill}")))
     wanted = text[:_SHORT], digest_of(target)[:_SHORT]
-    return tuple(one for one in reversed(_parsed(lines)) if (one.text, one.target) == wanted)
+    return tuple(one for one in reversed(found) if (one.text, one.target) == wanted)
 
 
 def add_records(repository: Repository, skill: str, lines: Sequence[str]) -> None:
     """Add lines to the record of a skill; one that cannot be read is left out."""
-    known = objects_below(repository, RECORDS).get(skill, "")
-    rows = dict.fromkeys(one.model_dump_json() for one in _parsed((*stored_lines(repository, known), *lines)))
-    if rows:
-        put_lines(repository, f"{RECORDS}{skill}", known, [*rows][-_KEPT:])
-
-
-def _parsed(lines: Iterable[str]) -> list[Measured]:
-    found: list[Measured] = []
-    for line in lines:
-        try:
-            found.append(Measured.model_validate_json(line))
-        except ValidationError:
-            continue
-    return sorted(found, key=lambda one: one.at)
+    add_lines(repository, f"{RECORDS}{skill}", Measured, lines, _KEPT)

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, model_validator
 
-from skillopt.errors import EditError
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.decisions import PersonsWord, write_edit
 from skillopt.versions.git_process import run_git
-from skillopt.versions.line_refs import all_lines, objects_below, put_lines, stored_lines
+from skillopt.versions.line_refs import StoredLine, add_lines, all_lines, object_at, parse_lines, stored_lines
 from skillopt.versions.repository import Repository
 
 REFUSALS: Final = "refs/skillopt/refusals/"
@@ -35,12 +34,9 @@ class RefusedByPeople:
     word: PersonsWord
 
 
-class _Line(BaseModel):
+class _Line(StoredLine):
     """A refused edit, or a commit whose edits are wanted after all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    at: AwareDatetime
     path: str = ""
     key: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{12}/[1-9][0-9]{0,3})?$")] = ""
     edit: Edit | None = None
@@ -50,16 +46,22 @@ class _Line(BaseModel):
     pull_request: str = ""
     wanted: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{12})?$")] = ""
 
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "_Line":
+        if bool(self.wanted) == bool(self.key and self.edit):
+            raise ValueError("expected a refused edit, or a commit that is wanted")
+        return self
 
-def refusals_of(repository: Repository, skill: str, refs: str = REFUSALS) -> str:
+
+def refusals_of(repository: Repository, skill: str) -> str:
     """Return the object with what people refused of a skill by now; empty for nothing."""
-    return objects_below(repository, refs).get(skill, "")
+    return object_at(repository, f"{REFUSALS}{skill}")
 
 
 def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, ...]:
     """List the edits that stay refused, oldest first; of an edit refused twice, the newest word counts."""
     found: dict[str, RefusedByPeople] = {}
-    for line in _parsed(stored_lines(repository, told)):
+    for line in parse_lines(_Line, stored_lines(repository, told)):
         if line.edit is None:
             found = {key: row for key, row in found.items() if row.dropped or not key.startswith(f"{line.wanted}/")}
             continue
@@ -75,7 +77,7 @@ def read_refusals(repository: Repository, told: str) -> tuple[RefusedByPeople, .
 def decided_keys(repository: Repository, skill: str) -> frozenset[str]:
     """Return the keys of all edits that people ever refused, and the short commits that they wanted after all."""
     lines = stored_lines(repository, refusals_of(repository, skill))
-    return frozenset(line.key or line.wanted for line in _parsed(lines))
+    return frozenset(line.key or line.wanted for line in parse_lines(_Line, lines))
 
 
 def refuse(
@@ -105,20 +107,16 @@ def _add(repository: Repository, skill: str, rows: Iterable[dict[str, object]]) 
 
 def add_refusals(repository: Repository, skill: str, lines: Sequence[str]) -> None:
     """Add lines to what people refused of a skill; one that cannot be read is left out."""
-    told = refusals_of(repository, skill)
-    known = {
-        f"{found.at.astimezone(UTC).isoformat()} {line}": line
-        for line in (*stored_lines(repository, told), *lines)
-        for found in _parsed([line])
-    }
-    put_lines(repository, f"{REFUSALS}{skill}", told, (known[key] for key in sorted(known)))
+    add_lines(repository, f"{REFUSALS}{skill}", _Line, lines)
 
 
 def adopt_renamed(repository: Repository, skill: str, path: str) -> None:
     """Take over what people refused of a skill that was moved to where this one is, as git follows renames."""
     head, here = repository.head(), _document(path)
     for name, lines in all_lines(repository, REFUSALS).items():
-        olds = {_document(line.path) for line in _parsed(lines) if line.path} if name != skill and head else ()
+        olds = (
+            {_document(line.path) for line in parse_lines(_Line, lines) if line.path} if name != skill and head else ()
+        )
         gone = [old for old in olds if not repository.tree(head or "", old)]
         if gone:
             followed = run_git(
@@ -130,15 +128,3 @@ def adopt_renamed(repository: Repository, skill: str, path: str) -> None:
 
 def _document(path: str) -> str:
     return f"{SkillPlace.parse(path).prefix}{SKILL_FILE}"
-
-
-def _parsed(lines: Iterable[str]) -> list[_Line]:
-    """Read lines; what is neither a refused edit nor a commit that is wanted is left out."""
-    found: list[_Line] = []
-    for line in lines:
-        try:
-            one = _Line.model_validate_json(line)
-        except (ValidationError, EditError):
-            continue
-        found += [one] if bool(one.wanted) != bool(one.key and one.edit) else []
-    return found

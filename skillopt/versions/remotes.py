@@ -18,7 +18,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from skillopt.errors import InfrastructureError, RemoteError, RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import InfrastructureError, RemoteError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
 from skillopt.sandbox.processes import run_process
 from skillopt.versions.branches import (
@@ -29,7 +29,7 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.line_refs import all_lines, objects_below
+from skillopt.versions.line_refs import all_lines, object_at
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals
 from skillopt.versions.repository import Repository
@@ -57,7 +57,7 @@ _FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "
 _JOINED: Final = {REFUSALS: add_refusals, RECORDS: add_records}
 """How lines below a prefix of refs, which no clone brings by itself, join those that are here."""
 
-_TRIES: Final = 3
+_TRIES: Final = 3  # pushes of lines: a night on two machines collides once, rarely twice
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -153,7 +153,6 @@ class Remote:
                 f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To go on from "
                 f"theirs, run `git fetch {self.name} {name}` and then `git branch -f {name} {tip}`"
             )
-        repository.check_branch(name)
         repository.move_branch(ref, here, tip)
         self._note_seen(ref, tip)
 
@@ -161,7 +160,6 @@ class Remote:
         """Move a skill's local branch from a commit that the remote never had to the remote's."""
         ref = f"{VERSION_BRANCHES}{skill}"
         if self.repository.ref_tip(ref) == here:
-            self.repository.check_branch(ref.removeprefix("refs/heads/"))
             self.repository.move_branch(ref, here, there)
         self._note_seen(ref, there)
 
@@ -217,7 +215,7 @@ class Remote:
         """Push what people refused of a skill, and its record, joined with what another clone pushed meanwhile."""
         for left in reversed(range(_TRIES)):
             rows = [
-                (refs, *(objects_below(self.repository, one).get(skill, "") for one in (refs, _seen(refs))))
+                (refs, *(object_at(self.repository, f"{one}{skill}") for one in (refs, _seen(refs))))
                 for refs in _JOINED
             ]
             waiting = [row for row in rows if row[1] not in ("", row[2])]
@@ -302,43 +300,21 @@ def _moved(branch: str, name: str) -> str:
     return f"someone moved {branch} on {name} meanwhile; it was left alone, run this again to see what is there"
 
 
-_SECONDS: Final = 20
 _KEPT: Final = (
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "GH_CONFIG_DIR",
+    *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "GH_CONFIG_DIR"),
 )
-_SILENT: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never"}
 
 
 def find_kept_token(host: str) -> str:
-    """Ask for the token of a forge, without any question to the user; empty where nobody keeps one."""
-    return _from_gh(host) or _from_git(host)
-
-
-def _from_gh(host: str) -> str:
+    """Ask GitHub's own program for the token of a host, without any question to the user; empty where it has none."""
     if which("gh") is None:
         return ""
     env = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    try:
-        ended = run_process(["gh", "auth", "token", "--hostname", host], str(Path.home()), env, _SECONDS)
+    try:  # 20 seconds: it may open a keyring
+        ended = run_process(["gh", "auth", "token", "--hostname", host], str(Path.home()), env, 20)
     except InfrastructureError:
         return ""
     return ended.stdout.strip() if ended.status == 0 else ""
-
-
-def _from_git(host: str) -> str:
-    asked = f"protocol=https\nhost={host}\n\n".encode()
-    try:
-        # At home, not in the project, whose configuration could name a program.
-        status, out, _ = try_git(Path.home(), ["credential", "fill"], asked, _SILENT)
-    except (InfrastructureError, RepositoryError, RuntimeError):
-        return ""
-    rows = (row.partition("=") for row in os.fsdecode(out).splitlines())
-    return next((value for key, _, value in rows if key == "password"), "") if status == 0 else ""
 
 
 _PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")

@@ -11,12 +11,11 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
@@ -117,7 +116,11 @@ class Repository:
 
     def branch_tip(self, skill: str) -> str | None:
         """Return the newest commit of a skill's branch, None when there is no branch."""
-        return self.ref_tip(_branch(skill))
+        if not SKILL_NAME.fullmatch(skill):
+            raise UsageError(
+                f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
+            )
+        return self.ref_tip(f"{_BRANCHES}{skill}")
 
     def ref_tip(self, name: str) -> str | None:
         """Return the commit that a branch, a tag or an abbreviation leads to, None for none."""
@@ -162,9 +165,7 @@ class Repository:
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first; commits of people are left out."""
         tip = tip or self.branch_tip(skill)
-        if tip is None:
-            return ()
-        return read_histories(self.root, {skill: tip})[skill]
+        return read_histories(self.root, {skill: tip})[skill] if tip else ()
 
     def line(self, tip: str, base: str = "") -> tuple[Version, ...]:
         """List the newest commits to a tip that a base lacks, newest first, without those that came in by merges."""
@@ -220,7 +221,6 @@ class Repository:
         if tip is not None and self.contains(tip, commit):
             return commit
         if tip == new.expected_tip:
-            self.check_branch(f"skillopt/{new.skill}")
             try:
                 self.move_branch(branch, tip, commit)
             except RepositoryError:
@@ -242,27 +242,17 @@ class Repository:
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
 
     def move_branch(self, branch: str, tip: str | None, commit: str | None) -> None:
-        """Move a branch by compare-and-swap; remove it where there is no commit."""
+        """Move a branch, or another ref, by compare-and-swap; remove it where there is no commit."""
         none = "0" * len(tip or commit or "")
         name = branch.removeprefix("refs/heads/")
+        if name != branch:
+            self.check_branch(name)
         move = ["update-ref", "-m", f"skillopt: {name.rpartition('/')[2]}", branch, commit or none, tip or none]
         if commit is None:
             move = ["update-ref", "-d", branch, tip or none]
         status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
         if status:
             raise RepositoryError(f"git could not move {name}: {single_line(problem)}; mend that and run this again")
-
-    def put_branch(self, name: str, commit: str | None, is_ours: Callable[[str], bool]) -> None:
-        """Move a branch to a commit, or remove it, unless a person has committed there or it is checked out."""
-        branch = f"refs/heads/{name}"
-        tip = self.ref_tip(branch)
-        if tip == commit:
-            return
-        if tip is not None and not is_ours(tip):
-            found = f"{name} has commits of people ({tip[:10]}); it was left alone"
-            raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {name} MY-NAME")
-        self.check_branch(name)
-        self.move_branch(branch, tip, commit)
 
     def _signer(self) -> dict[str, str]:
         name, email = read_identity(self.root)
@@ -283,23 +273,12 @@ class Repository:
         known = list_folders(self.root, [FolderAt(base, place.folder)])[0] if base and not place.free else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
-        files = [(modes.get(name := prefix + file.path, "100644"), name, file.content) for file in new.files]
-        return self.write_tree(base, gone, files, env, {prefix + path: sha for path, sha in known.items()})
-
-    def write_tree(
-        self,
-        base: str,
-        gone: Iterable[str],
-        files: Sequence[tuple[str, str, bytes]],
-        env: Mapping[str, str],
-        known: Mapping[str, str] = MappingProxyType({}),
-    ) -> str:
-        """Write the tree of a commit without some files and with others, (mode, path, content), but for known ones."""
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = write_blobs(self.root, [content for _, _, content in files], Path(folder))
+            shas = write_blobs(self.root, [file.content for file in new.files], Path(folder))
             rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
-            written = zip(shas, files, strict=True)
-            rows += [f"{mode} {sha}\t{name}\0" for sha, (mode, name, _) in written if known.get(name) != sha]
+            for sha, file in zip(shas, new.files, strict=True):
+                name = prefix + file.path
+                rows += [f"{modes.get(name, '100644')} {sha}\t{name}\0"] if known.get(file.path) != sha else []
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", base or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
@@ -307,15 +286,7 @@ class Repository:
             return run_git(self.root, "write-tree", env=private).decode().strip()
 
 
-def _branch(skill: str) -> str:
-    if not SKILL_NAME.fullmatch(skill):
-        raise UsageError(
-            f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
-        )
-    return f"{_BRANCHES}{skill}"
-
-
-_LONGEST: Final = 1000
+_LONGEST: Final = 1000  # commits of a line: a version a night for almost three years
 
 _MARK: Final = b"\nSkill:"
 _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")

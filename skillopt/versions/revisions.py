@@ -15,8 +15,8 @@ from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import ACCEPTED
 from skillopt.versions.git_process import run_git, try_git
-from skillopt.versions.history import is_shallow
-from skillopt.versions.objects import read_found, read_objects, size_objects
+from skillopt.versions.history import DEEPEN, is_shallow
+from skillopt.versions.objects import read_objects, size_objects
 from skillopt.versions.repository import Repository
 
 _ROOT = "."
@@ -25,7 +25,7 @@ _NAME = re.compile(r"\w[\w./-]*")
 _LEAST_ALIKE = 0.5
 """From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
 
-_MOST_COMPARED = 200_000
+_MOST_COMPARED = 200_000  # bytes: similarity takes time that grows with the square of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def find_commit(repository: Repository, text: str) -> str:
     except UsageError as error:
         branch = text.removeprefix("refs/remotes/").removeprefix("origin/")
         fetch = f"git fetch origin {branch}" if _NAME.fullmatch(branch) else "git fetch"
-        remedy = _DEEPEN if is_shallow(repository) else f"run `{fetch}`, or correct the name"
+        remedy = DEEPEN if is_shallow(repository) else f"run `{fetch}`, or correct the name"
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
@@ -72,7 +72,7 @@ def merge_base(repository: Repository, base: str, head: str) -> str:
         return out.decode().split()[0]
     found = f"expected a commit that {base[:10]} and {head[:10]} have in common, found none"
     if is_shallow(repository):
-        raise RepositoryError(f"{found} in this shallow clone; {_DEEPEN}, or pass --direct to compare with BASE itself")
+        raise RepositoryError(f"{found} in this shallow clone; {DEEPEN}, or pass --direct to compare with BASE itself")
     raise RepositoryError(f"{found}; pass --direct to compare with BASE itself")
 
 
@@ -124,11 +124,6 @@ def find_skill_folder(repository: Repository, commit: str, name: str) -> str | N
     return found[0] if len(found) == 1 else None
 
 
-def read_revision_file(repository: Repository, commit: str, path: str) -> bytes | None:
-    """Read a file as a commit has it, None when it has none there."""
-    return read_found(repository.root, [f"{commit}:{path}"])[0]
-
-
 def write_files(files: Iterable[File], folder: Path) -> None:
     """Write files of a revision into a folder."""
     for file in files:
@@ -139,8 +134,6 @@ def write_files(files: Iterable[File], folder: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.content)
 
-
-_DEEPEN = "this clone has only a part of the history: run `git fetch --unshallow` (actions/checkout: fetch-depth: 0)"
 
 _Contents = Mapping[str, Mapping[str, bytes]]
 
@@ -190,9 +183,9 @@ def _renamed(
     return dict(zip(folders[1::3], folders[2::3], strict=False))
 
 
-_LARGEST: Final = 64_000
-_LARGEST_TOGETHER: Final = 200_000
-_MOST: Final = 20
+_LARGEST: Final = 64_000  # bytes of one file of a harvested task: larger ones are data, and no prompt holds them
+_LARGEST_TOGETHER: Final = 200_000  # bytes of all of them
+_MOST: Final = 20  # files
 
 
 def commit_at(repository: Repository, time: str, branch: str = "", commit: str = "") -> str:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from skillopt.commands.nightly import render_night
-from skillopt.nightly.night import Nightly, SkillNight, Training
-from skillopt.nightly.posting import PullRequestUpdate
+from skillopt.nightly.night import Nightly, PullRequestUpdate, SkillNight, Training
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.fakes.changes import GOOD, commit, make_change, write
 from tests.fakes.fake_forge import FakeForge, fake_forge

@@ -16,10 +16,9 @@ from skillopt.contrib.triggers.run import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.nightly.answers import answer_people
-from skillopt.nightly.handover import SkillOffers
-from skillopt.nightly.night import SkillNight, Training, with_failure
+from skillopt.nightly.handover import BranchOffer, SkillOffers, open_request
+from skillopt.nightly.night import SHARE, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision
-from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import comment_marker, text_block
@@ -60,7 +59,7 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
     made = known or SkillOffers(skill=row.skill, name=target.name)
     if row.training is Training.NO_SUITE and has_requests(selection):  # nobody has asked for its branches yet
         night.take_up(target)
-        answers = answer_people(selection, target, review, night.default_branch.commit)
+        answers = answer_people(selection, target, review, night.tips.default)
         night.take_up(target)  # what people want after all
         refusals = stored_lines(repository, refusals_of(repository, target.name))
         decided = {"version": offer_decision(night, target.name), "answers": answers.posted, "refusals": refusals}
@@ -72,7 +71,7 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
         else:
             said = f"{review.ignored.by} asked for that in {review.ignored.url}"
             row = replace(row, described=f"its description is left alone: {said}")
-    seen = night.tips.of(DRAFT_BRANCHES, target.name) if night.tips else ""
+    seen = night.tips.of(DRAFT_BRANCHES, target.name)
     if (waiting := draft.waiting) is not None and not review.ignored:
         made = made.model_copy(update={"draft": _offer(night, target, draft, waiting, review.drafts)})
     elif row.training is Training.NO_SUITE and seen and draft.branch.tip is None:
@@ -97,38 +96,36 @@ def _train(night: Night, selection: Selection, target: Target, draft: Descriptio
             return row
         if waits := night.why_waiting() or _why_outdated(night, target, draft):
             return replace(row, described=f"its description waits: {waits}")
-        meter = night.remaining.meter_for(most=target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
-        return _spent(night, ask, meter, replace(row, described=due))
+        with night.remaining.metered(SHARE, most=target.settings.max_rollouts or 0) as meter:
+            row = _trained(night, ask, meter, replace(row, described=due))
+        return row.with_usage(meter)
     except SuiteError:
         raise
     except UsageError as error:
         return replace(row, described=f"its description was not trained: {error}")
 
 
-def _spent(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
-    """Train a description, and count what that spent, however it ended."""
+def _trained(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
+    """Train a description, and say how that ended."""
     try:
         done = train_triggers(ask, observer=night.observer, allowance=meter)
-        row = replace(row, described=f"{row.described}; {done.reason}")
+        return replace(row, described=f"{row.described}; {done.reason}")
     except (BusyError, UsageError):
         raise
     except SkilloptError as error:
         # What the night left too little for goes on in the next one.
         stopped = replace(row, described=f"{row.described}; it ended early, the next night goes on: {error}")
-        row = stopped if meter.refused else with_failure(row, error)
-    finally:
-        night.remaining.subtract(meter)
-    return row.with_usage(meter)
+        return stopped if meter.refused else with_failure(row, error)
 
 
 def _why_outdated(night: Night, target: Target, draft: DescriptionDraft) -> str:
     """Return why a description is not trained from the text that this clone has; empty when it is."""
-    onto, there = night.default_branch, ""
+    onto, there = night.tips, ""
     with suppress(SkilloptError):
-        there = draft.text(onto.commit) if onto.commit else ""
+        there = draft.text(onto.default) if onto.default else ""
     if there and there != listed_description(target.skill().document):
-        return f"it differs between {onto.name} and this clone; update the clone (git pull)"
+        return f"it differs between {onto.default_branch} and this clone; update the clone (git pull)"
     return ""
 
 
@@ -136,8 +133,8 @@ def _offer(
     night: Night, target: Target, draft: DescriptionDraft, waiting: Version, requests: Sequence[PullRequest]
 ) -> BranchOffer:
     """Offer the description that waits, with what its commit says."""
-    repository, into, name, opened = night.repository, night.default_branch, target.name, open_request(requests)
-    onto = into.commit or repository.head() or ""
+    repository, into, name, opened = night.repository, night.tips, target.name, open_request(requests)
+    onto = into.default or repository.head() or ""
     there, text = draft.text(onto) if onto else "", draft.text(waiting.sha)
     known_by = f"<!-- skillopt description: {digest_of(there, text)[:16]} -->"
     mark = f"<!-- skillopt text: {digest_of(text)[:16]} -->"
@@ -145,7 +142,7 @@ def _offer(
     body = "\n\n".join([*_body((there, text), waiting), f"{mark}\n{known_by}"])
     return BranchOffer(
         branch=draft.branch.name,
-        seen=night.tips.of(DRAFT_BRANCHES, name) if night.tips else "",
+        seen=night.tips.of(DRAFT_BRANCHES, name),
         tip=waiting.sha,
         moot_reason=moot,
         waits=True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
+from skillopt.review.checks import find_first_change, find_unmeasured, unexercised_files
 from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File

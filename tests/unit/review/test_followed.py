@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from skillopt.protocols import RolloutRequest
-from skillopt.review.followed import FollowedCriterion, followed_criteria
+from skillopt.review.result import FollowedCriterion, followed_criteria
 from skillopt.rollouts import Judgement, Rollout
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import scored

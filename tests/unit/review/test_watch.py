@@ -55,6 +55,11 @@ def test_a_harmless_change_runs_the_new_text_only_and_says_what_could_go_unseen(
     assert 0 <= judged.watched.unseen_harm <= judged.watched.unseen_task < 0.3
 
 
+def test_tasks_whose_evidence_names_changed_lines_run_first() -> None:
+    _, asked = judge({}, Demand(record=replace(RECORD, named=frozenset({"task4", "task9", "gone"}))))
+    assert {request.task.id for request in asked[:2]} == {"task4", "task9"}
+
+
 def test_a_refusal_is_the_verdict_of_fresh_pairs_of_the_tasks_that_broke() -> None:
     judged, asked = judge({"task3": (1.0, 0.0)})
     assert judged.answer is ReviewAnswer.REFUSED

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.project import Selection
-from skillopt.runs.history import difference_of_files, released_of, told_refusals
+from skillopt.runs.history import difference_of_files, released_of, tasks_behind, told_refusals
 from skillopt.runs.plan import make_plan
 from skillopt.safety.capabilities import DifferenceKind
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
-from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.decisions import PersonsWord, edit_trailers
 from skillopt.versions.refusals import refusals_of, refuse
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.projects import SKILL
-from tests.fakes.repositories import FOLDER, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 EXPECTED = "the quick brown fox jumps over the lazy dog at noon"
 SUITE = Suite(
@@ -63,6 +63,13 @@ def test_a_run_knows_the_text_from_before_the_versions_of_all_earlier_runs(folde
         released = released_of(plan, ledger, ledger.runs()[0])
     assert released.first is not None
     assert released.first.text == SKILL
+
+
+def test_the_tasks_behind_a_line_are_those_that_its_edit_cites(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    edits = [Edit(name, Op.ADD, content=f"- {name}.", tasks=(f"task {name}",)) for name in ("one", "two")]
+    commit(folder, trailers=(*NEW_VERSION.trailers, *edit_trailers(edits)))
+    assert tasks_behind(Repository.find(folder), "rows", {"- two.", "- else."}) == {"task two"}
 
 
 def test_of_a_folder_the_scripts_are_read_as_code_and_data_is_not() -> None:

@@ -12,19 +12,9 @@ from pydantic import ValidationError
 from skillopt.errors import UsageError
 from skillopt.nightly.forges import ForgeAccount
 from skillopt.nightly.github import GitHubForge
-from skillopt.nightly.handover import OFFERS, read_offers
+from skillopt.nightly.handover import CLOSED_BY_NIGHT, OFFERS, BranchOffer, PostedAnswer, disarm_page, read_offers
+from skillopt.nightly.offer import Action, PullRequestDecision, decide_pull_request, post_answers, post_offer
 from skillopt.nightly.people_commands import last_handled
-from skillopt.nightly.posting import (
-    CLOSED_BY_NIGHT,
-    Action,
-    BranchOffer,
-    PostedAnswer,
-    PullRequestDecision,
-    decide_pull_request,
-    disarm_page,
-    post_answers,
-    post_offer,
-)
 from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.markdown import inline_code, text_block
 from tests.fakes.fake_forge import FakeForge, fake_forge
