@@ -8,9 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import PastSession, SessionKind
-from skillopt.targets.session_lines import LineTally
-from skillopt.targets.spoken import INTERRUPTED, spoken_words
+from skillopt.targets.past_session import INTERRUPTED, LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent, text_of_parts
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")

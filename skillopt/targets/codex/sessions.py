@@ -7,9 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import PastSession, SessionKind
-from skillopt.targets.session_lines import LineTally
-from skillopt.targets.spoken import spoken_words
+from skillopt.targets.past_session import LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent
 
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
