@@ -14,11 +14,10 @@ from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.project import CONFIG, Selection
 from skillopt.reports.lines import lines_of
 from skillopt.rollouts import Usage
-from skillopt.runs.forecast import costs_of, forecast, is_paid, write_duration
+from skillopt.runs.forecast import Range, costs_of, expect_prospect, forecast, is_paid, likely_calls, write_duration
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
-from skillopt.runs.prospect import Range, expect_prospect, likely_calls
 from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.runs.run import open_draft
 from skillopt.safety.plurals import count_noun
@@ -186,8 +185,6 @@ def _limit_words(limits: Mapping[str, float]) -> str:
     return f"Limits in force: {', '.join(words) or 'none'}{none}."
 
 
-_LINES = 30
-
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "
     "`skillopt jobs JOB --wait 600`.",
@@ -233,7 +230,7 @@ def report_job(root: Path, found: Job) -> JobReport:
     return JobReport(
         job=found,
         run=run,
-        events=tuple(lines[-_LINES:]),
+        events=tuple(lines[-30:]),
         next_step=_next_step(found),
         spent=spent,
     )
