@@ -50,7 +50,12 @@ class CheckProgram:
 def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
     """Run the program of a verifier and end everything that it started."""
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)))
-    _expect_program(program.argv[0], cwd, path)
+    name = program.argv[0]
+    if not (os.access(Path(cwd, name), os.X_OK) if "/" in name else shutil.which(name, path=path)):
+        raise InfrastructureError(
+            f"could not start {name!r}: expected a program on the PATH or an executable file of the verifier, found "
+            "none; install it, or correct the command"
+        )
     with Workspace.create() as home:
         places = {
             "PATH": os.pathsep.join((*program.tools, path)),
@@ -66,16 +71,7 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
         finally:
             if not box.active:
                 end_inheritors(home.path)
-    return _as_without_box(program.argv[0], ended) if box.active else ended
-
-
-def _expect_program(program: str, cwd: str, path: str) -> None:
-    found = os.access(Path(cwd, program), os.X_OK) if "/" in program else shutil.which(program, path=path)
-    if not found:
-        raise InfrastructureError(
-            f"could not start {program!r}: expected a program on the PATH or an executable file of the verifier, "
-            "found none; install it, or correct the command"
-        )
+    return _as_without_box(name, ended) if box.active else ended
 
 
 def _as_without_box(program: str, ended: ProcessResult) -> ProcessResult:

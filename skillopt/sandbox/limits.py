@@ -16,8 +16,8 @@ from typing import Final
 from skillopt.sandbox.workspace import folder_size
 
 _GIBIBYTE: Final = 1 << 30
-_PROCESSES_SECONDS: Final = 0.1
-_DISK_SECONDS: Final = 0.5
+_PROCESSES_SECONDS: Final = 0.1  # often enough to end a fork bomb before it fills the machine's table
+_DISK_SECONDS: Final = 0.5  # seldomer: every folder is walked
 _SHARE: Final = 10
 """Looking takes at most one part in so many of the time."""
 
@@ -66,7 +66,8 @@ class Watch:
             found = self._processes(root)
             self._next_processes = _next(begun, _PROCESSES_SECONDS)
         if not found and begun >= self._next_disk:
-            found = self._disk()
+            used, most = sum(folder_size(folder, on_disk=True) for folder in self._folders), self._limits.disk
+            found = f"more than {most / _GIBIBYTE:.1f} GiB on disk" if used > most else ""
             self._next_disk = _next(begun, _DISK_SECONDS)
         return found
 
@@ -74,21 +75,13 @@ class Watch:
         tree = [root, *descendants(root)]
         if len(tree) > self._limits.processes:
             return f"more than {self._limits.processes} processes"
-        used = sum(_unshared(number) for number in tree)
-        return f"more than {_in_words(self._limits.memory)} of memory" if used > self._limits.memory else ""
-
-    def _disk(self) -> str:
-        used = sum(folder_size(folder, on_disk=True) for folder in self._folders)
-        return f"more than {_in_words(self._limits.disk)} on disk" if used > self._limits.disk else ""
+        used, most = sum(_unshared(number) for number in tree), self._limits.memory
+        return f"more than {most / _GIBIBYTE:.1f} GiB of memory" if used > most else ""
 
 
 def _next(begun: float, pause: float) -> float:
     now = time.monotonic()
     return now + max(pause, _SHARE * (now - begun))
-
-
-def _in_words(size: int) -> str:
-    return f"{size / _GIBIBYTE:.1f} GiB"
 
 
 def process_numbers() -> list[int]:

@@ -26,7 +26,7 @@ from skillopt.sandbox.limits import Limits, Watch, descendants, process_numbers
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05  # half of how often the limits look at processes
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _FIRST_TO_DIE: Final = "1000"
 _SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
@@ -85,8 +85,8 @@ def run_process(  # noqa: PLR0913 - the last three are seldom given
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            message = f"could not start {argv[0]!r}: {error}; install it, or correct the command"
-            raise InfrastructureError(message) from error
+            problem = f"could not start {argv[0]!r}: {error}"
+            raise InfrastructureError(f"{problem}; install it, or correct the command") from error
         if limits is not None:
             _bound(process.pid, limits)
         watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
@@ -138,7 +138,12 @@ def _follow(
             while process.poll() is None and not exceeded and time.monotonic() < deadline:
                 if stop.is_set():
                     deadline = time.monotonic()
-                _wait_a_little(process, selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
+                seconds = min(_POLL_SECONDS, max(deadline - time.monotonic(), 0))
+                if selector.get_map():
+                    _read_ready(selector, seconds)
+                else:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(seconds)
                 exceeded = watch.exceeded(process.pid) if watch else ""
             if exceeded:
                 _end_tree(process.pid)
@@ -151,14 +156,6 @@ def _follow(
     finally:
         _end_group(process)
     return ProcessResult(process.wait(), out.text(), err.text(), timed_out, exceeded)
-
-
-def _wait_a_little(process: "subprocess.Popen[bytes]", selector: selectors.BaseSelector, seconds: float) -> None:
-    if selector.get_map():
-        _read_ready(selector, seconds)
-    else:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
 
 
 def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
@@ -204,7 +201,10 @@ def end_inheritors(home: str) -> None:
     """
     mark = f"={home}".encode()
     for pause in _KILL_PAUSES:
-        found = [number for number in process_numbers() if mark in _environment(number)]
+        found = []
+        for number in process_numbers():
+            with suppress(OSError):
+                found += [number] if mark in Path(f"/proc/{number}/environ").read_bytes() else []
         if not found:
             return
         for number in found:
@@ -215,10 +215,3 @@ def end_inheritors(home: str) -> None:
 def _signal(number: int, sign: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.kill(number, sign)
-
-
-def _environment(process: int) -> bytes:
-    try:
-        return Path(f"/proc/{process}/environ").read_bytes()
-    except OSError:
-        return b""

@@ -25,7 +25,7 @@ from skillopt.storage.schema import connect_database, create_database, explain_e
 from skillopt.tasks import digest_of
 
 _Answer = TypeVar("_Answer", Rollout, Reply)
-_CHUNK: Final = 500
+_CHUNK: Final = 500  # keys of one query; SQLite takes 999 of old builds
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _COLUMNS: Final = """key, kind, run, task, skill, repeat, score, passed, input_tokens, output_tokens, usd, at, identity,
 judge_calls, judge_tokens, judge_usd, digest"""
@@ -139,8 +139,7 @@ class Ledger:
         """Open the ledger of a project; made when missing, unless only to be read."""
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
-            message = f"no runs yet in {root}; train a skill with `skillopt optimize`"
-            raise UsageError(message)
+            raise UsageError(f"no runs yet in {root}; train a skill with `skillopt optimize`")
         if not read_only:
             state_folder(root)
         with explain_errors(path):
@@ -167,8 +166,7 @@ class Ledger:
         rows = []
         for (key, rollout), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             if rollout.score is None:
-                message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
-                raise ValueError(message)
+                raise ValueError(f"rollout of {rollout.task_id!r} has no score: failures are not kept")
             usage = rollout.trajectory.usage
             result = (rollout.task_id, rollout.skill_digest, rollout.repeat, rollout.score.value, rollout.score.passed)
             cost = (usage.input_tokens, usage.output_tokens, usage.usd)
@@ -239,8 +237,8 @@ class Ledger:
         alike = self._runs("WHERE id >= ? AND id < ?", [beginning, f"{beginning}\U0010ffff"])
         found = [record for record in alike if record.id == beginning] or alike
         if len(found) != 1:
-            message = f"expected one run, found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
-            raise UsageError(message)
+            told = f"found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
+            raise UsageError(f"expected one run, {told}")
         return found[0]
 
     def runs(self, skill: str = "", most: int = -1) -> list[RunRecord]:
@@ -267,11 +265,10 @@ class Ledger:
         self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?,?)", [(*row, row_digest(row))])
         ((_, _, kept_kind, kept_payload, at),) = self._sound(f"{_EVENTS} AND seq = ?", [run, seq])
         if (kept_kind, kept_payload) != (kind, payload):
-            message = (
+            raise LedgerError(
                 f"run {run} does not repeat what {self.path} holds: event {seq} was {kept_kind}, is {kind} now; "
                 "the program, the skill's files or the target changed; start anew with another seed, as --set seed=2"
             )
-            raise LedgerError(message)
         return str(at)
 
     def forget_events(self, run: str) -> None:
@@ -312,15 +309,11 @@ class Ledger:
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
         usage = defaultdict(Usage, dict.fromkeys(("optimizer", "target", "judge"), Usage()))
-
-        def add(role: str, one: Usage) -> None:
-            usage[role] += one
-
         for row in self._sound(f"{_FROM} run = ?", [run]):
             judge_calls, judge_tokens, judge_usd = row[13:]
-            add({"rollout": "target", "reply": "optimizer"}.get(row[1], row[1]), Usage(1, *row[8:11]))
+            usage[{"rollout": "target", "reply": "optimizer"}.get(row[1], row[1])] += Usage(1, *row[8:11])
             if judge_calls:
-                add("judge", Usage(judge_calls, judge_tokens, 0, judge_usd))
+                usage["judge"] += Usage(judge_calls, judge_tokens, 0, judge_usd)
         return {role: one for role, one in usage.items() if one.calls}
 
     def mean_cost(self, kind: Literal["rollout", "reply"], identity: str) -> tuple[int, float, float | None]:

@@ -12,16 +12,15 @@ from filelock import FileLock, Timeout
 
 from skillopt.errors import BusyError, UsageError
 
-_OWNER_ONLY: Final = 0o700
-_OTHERS: Final = 0o077
-
 
 def state_folder(root: Path) -> Path:
     """Create `.skillopt/` with a `.gitignore` of its own, unless it is there; only its owner may look into it."""
     folder = root / ".skillopt"
     try:
-        folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
-        _shut(folder)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+            with contextlib.suppress(PermissionError):  # where it belongs to somebody else it stays as it is
+                folder.chmod(0o700)
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -29,13 +28,6 @@ def state_folder(root: Path) -> Path:
         message = f"cannot write in {folder}: {error.strerror or error}; make {root} writable"
         raise UsageError(message) from error
     return folder
-
-
-def _shut(folder: Path) -> None:
-    """Close the folder to other users; where it belongs to somebody else it stays as it is."""
-    if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
-        with contextlib.suppress(PermissionError):
-            folder.chmod(_OWNER_ONLY)
 
 
 _WAIT_SECONDS: Final = 0.3

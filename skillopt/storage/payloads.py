@@ -17,12 +17,11 @@ from skillopt.rollouts import Reply, Rollout
 _LONGEST: Final = 32_768 - 262
 """Bytes of a dictionary that zlib can look back on."""
 
-_LEVEL: Final = 6
-_HEADER: Final = 6
+_HEADER: Final = 6  # bytes of a zlib stream before its data, where it names a dictionary
 _HAS_DICTIONARY: Final = 0x20
 """Bit of the second byte of a zlib stream (RFC 1950)."""
 
-_EXAMPLES: Final = 8
+_EXAMPLES: Final = 8  # of 4 KB each, which is what rollouts of one target have in common
 _FIND: Final = "SELECT content FROM dictionaries WHERE identity = ? ORDER BY id LIMIT 1"
 _ADD: Final = """
 INSERT OR IGNORE INTO dictionaries SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM dictionaries WHERE identity = ?)
@@ -50,8 +49,10 @@ class Payloads:
         payloads = [_adapters()[type(value)].dump_json(value) for value in values]
         if identity and payloads and identity not in self._known:
             self._known[identity] = self._dictionary(identity, payloads[:_EXAMPLES])
-        dictionary = self._known.get(identity, b"")
-        return [_compress(payload, dictionary) for payload in payloads]
+        if not (dictionary := self._known.get(identity, b"")):
+            return [zlib.compress(payload) for payload in payloads]
+        packings = [(zlib.compressobj(zdict=dictionary), payload) for payload in payloads]
+        return [packing.compress(payload) + packing.flush() for packing, payload in packings]
 
     def unpack(self, packed: bytes, shape: type[_Answer]) -> _Answer:
         """Read what was compressed."""
@@ -78,8 +79,3 @@ class Payloads:
     def _content(self, query: str, value: str | int) -> bytes:
         row = self._database.execute(query, [value]).fetchone()
         return bytes(row[0]) if row else b""
-
-
-def _compress(payload: bytes, dictionary: bytes) -> bytes:
-    packing = zlib.compressobj(_LEVEL, zdict=dictionary) if dictionary else zlib.compressobj(_LEVEL)
-    return packing.compress(payload) + packing.flush()
