@@ -23,7 +23,6 @@ _FAMILIES: Final = {
 }
 """How the names of a family of models begin, and who serves them; the first that fits counts."""
 
-_MILLION: Final = 1_000_000
 _CONTEXT: Final = 400_000
 """Tokens that one request can hold."""
 
@@ -109,7 +108,8 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     factor = price.long_factor if 0 < price.long_over < plain + cache_read + cache_write else 1.0
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
-    return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
+    # Prices are those of a million tokens.
+    return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / 1e6
 
 
 def bound_by_turns(model: str, turns: int, prices: Mapping[str, Price]) -> Usage:

@@ -32,8 +32,7 @@ _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
 _SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
-_RECORD_LIMIT: Final = 256_000_000
-_MOST: Final = 1_000_000_000
+_RECORD_LIMIT: Final = 256_000_000  # bytes of a record, which can hold images
 _TURN_TOKENS: Final = 20_000
 """Tokens of a request before anything was done: instructions, tools and the listing of skills."""
 
@@ -171,7 +170,8 @@ class CodexHarness(_Codex, Client):
         """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
             return self.max_tokens
-        return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
+        most = request.discovery.turns * _TURN_TOKENS
+        return min(self.max_tokens or most, most)
 
 
 class CodexModel(_Codex, ClientModel):
