@@ -29,7 +29,7 @@ from skillopt.versions.revisions import worktree_folders
 
 CONFIG = "skillopt.toml"
 
-_MOST_LISTED: Final = 8
+_MOST_LISTED: Final = 8  # names that a message of a few lines has room for
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
 _FILE_KEYS = ("references", "scripts")

@@ -11,7 +11,7 @@ CHECKS_UNBOXED = " checks=unboxed"
 JUDGED_LINE = "judged by a model: "
 """What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""
 
-_STREAM_LENGTH = 1_000_000
+_STREAM_LENGTH = 1_000_000  # repeats of a stream, as their index is kept in one number
 
 
 def readable(text: str) -> str:

@@ -26,11 +26,11 @@ from skillopt.tasks import Split, Task
 
 _RUNS = 50  # newest, which are searched for rejected edits
 
-_EXAMPLE_TOKENS = 600
+_EXAMPLE_TOKENS = 600  # four to six examples beside the table
 _WHOLE_TOKENS = 20_000
 """Budgets of a rollout in short form, and of one that is asked for."""
 
-_REJECTION_TOKENS = 60
+_REJECTION_TOKENS = 60  # two lines
 _REJECTED_TOKENS = 900
 """Budgets of a rejected edit with its reason, and of them all; what people refused comes first."""
 
@@ -39,8 +39,6 @@ _FIRST_TOKENS = 3_700
 
 _AROUND = 25
 """Tokens of what stands around one rollout or one part."""
-
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +130,11 @@ def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
     unknown = [name for name in tasks if name not in known]
     if not unknown:
         return
-    near = dict.fromkeys(one for name in unknown[:_MOST_NAMED] for one in get_close_matches(name, known, 3, 0.5))
+    shown = [name[:80] for name in unknown[:3]]
+    near = dict.fromkeys(one for name in shown for one in get_close_matches(name, known, 3, 0.5))
     of = f" of fold {plan.fold}" if plan.fold else ""
     meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
-    found = ", ".join(repr(name[:80]) for name in unknown[:_MOST_NAMED])
-    raise UsageError(f"expected ids of train tasks{of}, found {found}{meant}")
+    raise UsageError(f"expected ids of train tasks{of}, found {', '.join(map(repr, shown))}{meant}")
 
 
 def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:

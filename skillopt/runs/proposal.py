@@ -39,8 +39,7 @@ from skillopt.tasks import Split, digest_of
 SHORT = 12
 """Characters of a digest that name an incumbent."""
 
-_MOST_BYTES = 1_000_000
-
+_MOST_BYTES = 1_000_000  # bytes, before they are parsed
 
 MOST_EDITS: Final = 64
 """Edits of one proposal at most, whatever the budget is."""

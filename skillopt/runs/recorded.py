@@ -36,7 +36,7 @@ from skillopt.versions.commit_message import Version
 _LEAST_RUNS: Final = 3
 """Runs from which a task that passed always, or never, is said to."""
 
-_UNDECIDED: Final = 0.2
+_UNDECIDED: Final = 0.2  # a judge that tosses a coin differs in half of the pairs
 _CANNOT_TELL: Final = 1 / 3
 _LEAST_MARKS: Final = 4
 """A criterion is undecided where so many readings of one result differ, or say that they cannot tell, so often."""

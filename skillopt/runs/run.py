@@ -64,7 +64,7 @@ from skillopt.versions.repository import NewVersion, Repository
 _RUN: Final = "Skillopt-Run"
 _ELSEWHERE: Final = "further harness"
 
-_MOST_REFUSALS: Final = 200
+_MOST_REFUSALS: Final = 200  # the newest; every edit is compared with each
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
 _Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
-_WIDTH = 72
+_WIDTH = 72  # of a commit message, as git indents it
 _GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
