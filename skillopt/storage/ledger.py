@@ -9,18 +9,21 @@ Invariants:
 
 import json
 import sqlite3
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, Literal, TypeVar
 
+from pydantic import TypeAdapter
+
 from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
-from skillopt.storage.payloads import Payloads
 from skillopt.storage.schema import connect_database, create_database, explain_errors, row_digest, sound_rows
 from skillopt.tasks import digest_of
 
@@ -126,7 +129,6 @@ class Ledger:
         self.path = path
         self._database = database
         self._now = now
-        self._stored = Payloads(database)
 
     @classmethod
     def open(
@@ -164,7 +166,7 @@ class Ledger:
         """Record rollouts by key, all in one transaction; each must have a score; `identity` is of target and judge."""
         at = self._now()
         rows = []
-        for (key, rollout), packed in zip(pairs, self._pack(pairs, identity), strict=True):
+        for key, rollout in pairs:
             if rollout.score is None:
                 raise ValueError(f"rollout of {rollout.task_id!r} has no score: failures are not kept")
             usage = rollout.trajectory.usage
@@ -173,7 +175,7 @@ class Ledger:
             judge = rollout.score.usage
             judge_cost = (judge.calls, judge.input_tokens + judge.output_tokens, judge.usd)
             row = (key, "rollout", run, *result, *cost, at, identity, *judge_cost)
-            rows.append((*row, row_digest(row), packed))
+            rows.append((*row, row_digest(row), pack_answer(rollout)))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
     def store_replies(
@@ -182,10 +184,10 @@ class Ledger:
         """Record replies by key, all in one transaction; `identity` is the model's, a `kind` of its own is a probe."""
         at = self._now()
         rows = []
-        for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
+        for key, reply in pairs:
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
             row = (key, kind, run, None, None, None, None, None, *cost, at, identity, 0, 0, 0.0)
-            rows.append((*row, row_digest(row), packed))
+            rows.append((*row, row_digest(row), pack_answer(reply)))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def move_replies(self, run: str, keys: Sequence[tuple[str, str]], identity: str = "") -> None:
@@ -200,8 +202,7 @@ class Ledger:
 
     def store_failures(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
         """Record failed rollouts that a run goes on without."""
-        packed = self._pack(pairs, "")
-        rows = [(run, key, payload) for (key, _), payload in zip(pairs, packed, strict=True)]
+        rows = [(run, key, pack_answer(rollout)) for key, rollout in pairs]
         self._write("INSERT OR IGNORE INTO failures VALUES (?,?,?)", rows)
 
     def begin_run(self, record: RunRecord) -> RunRecord:
@@ -337,12 +338,8 @@ class Ledger:
             chunk: Sequence[str] = keys[start : start + _CHUNK]
             rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
             with explain_errors(self.path):
-                values_by_key |= {key: self._stored.unpack(payload, shape) for key, payload in rows}
+                values_by_key |= {key: unpack_answer(payload, shape) for key, payload in rows}
         return values_by_key
-
-    def _pack(self, pairs: Sequence[tuple[str, Rollout | Reply]], identity: str) -> list[bytes]:
-        with explain_errors(self.path):
-            return self._stored.pack([value for _, value in pairs], identity)
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
         """Return rows as SQLite types them, which only the schema knows."""
@@ -377,6 +374,22 @@ def _values(record: RunRecord) -> tuple[Any, ...]:
 def _result(row: Sequence[Any]) -> ResultRow:
     key, _, _, task, skill, repeat, score, passed, *_ = row
     return ResultRow(task, skill, repeat, score, passed=bool(passed), key=key)
+
+
+@cache
+def _adapters() -> dict[type, TypeAdapter[Any]]:
+    return {shape: TypeAdapter(shape) for shape in (Rollout, Reply)}
+
+
+def pack_answer(answer: Rollout | Reply) -> bytes:
+    """Write an answer as the ledger keeps it: JSON, compressed."""
+    return zlib.compress(_adapters()[type(answer)].dump_json(answer))
+
+
+def unpack_answer(packed: bytes, shape: type[_Answer]) -> _Answer:
+    """Read an answer back."""
+    answer: _Answer = _adapters()[shape].validate_json(zlib.decompress(packed))
+    return answer
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-_FORMAT: Final = 5  # one higher whenever a table changes
+_FORMAT: Final = 6  # one higher whenever a table changes
 _SCHEMA: Final = """
 CREATE TABLE calls (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
@@ -34,12 +34,10 @@ CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
     at TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY (run, seq)
 ) WITHOUT ROWID;
-CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, identity TEXT NOT NULL, content BLOB NOT NULL);
 CREATE INDEX calls_by_run ON calls (run);
 CREATE INDEX calls_by_target ON calls (identity, kind, skill, at);
 CREATE INDEX calls_by_time ON calls (at);
 CREATE INDEX calls_billed ON calls (kind) WHERE usd + judge_usd > 0;
-CREATE INDEX dictionaries_by_target ON dictionaries (identity);
 CREATE INDEX runs_by_skill ON runs (skill, started_at);
 CREATE INDEX runs_by_time ON runs (started_at);
 CREATE INDEX runs_by_state ON runs (state, base);
