@@ -20,7 +20,7 @@ ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 _PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
 """What may stand in braces in commands, environment and files of a table."""
 
-_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 _OF_PROJECT: Final = re.compile(r"\{project\}(?:(?!\{project\}).)*", re.DOTALL)
 _LOADERS: Final = re.compile(
     r"PATH|HOME|TMPDIR|TMP|TEMP|IFS|ENV|BASH_ENV|BASH_FUNC.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH"
@@ -219,7 +219,7 @@ class AgentTable(_Part):
 
     def _problems(self) -> Iterator[str]:
         texts = (*self.command, *self.model, *self.environment.values())
-        for name in (found for text in texts for found in _PLACEHOLDER.findall(text) if found not in _PLACEHOLDERS):
+        for name in (found for text in texts for found in PLACEHOLDER.findall(text) if found not in _PLACEHOLDERS):
             near = get_close_matches(name, _PLACEHOLDERS, n=1, cutoff=0.5)
             hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(_PLACEHOLDERS)}"
             yield f"unknown placeholder '{{{name}}}'; {hint}"
@@ -237,15 +237,6 @@ class AgentTable(_Part):
             yield f"expected answer beside {rules[0]}, found none; {where}"
         if self.result is not None and (self.tool is None or self.tool.id is None):
             yield "expected tool with an id beside result, by which they belong together; add it"
-
-
-def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Put values in the place of names in braces; other braces stay, as those of JSON.
-
-    >>> fill_placeholders('{"model": "{model}"}', {"model": "small"})
-    '{"model": "small"}'
-    """
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 _OPENCODE: Final = AgentTable(

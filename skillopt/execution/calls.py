@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from skillopt.errors import UsageError
+from skillopt.errors import SettingsError, UsageError
 from skillopt.execution.drivers import Given
 from skillopt.execution.metering import expect, shown
-from skillopt.execution.recording import Recording, check_cap
+from skillopt.execution.recording import Recording
 from skillopt.execution.records import earlier_looks
 from skillopt.execution.results import (
     CompareResult,
@@ -23,6 +23,7 @@ from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
+from skillopt.loop.rollout_plan import least_rollouts
 from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import PresetConstants, Settings, make_settings
@@ -119,7 +120,10 @@ def train_skill(
         open_session(options.store, chosen, suite, given, optimizer=True) as session,
         writer_lock(session.root, skill.name),
     ):
-        check_cap(suite, chosen)
+        least, most = least_rollouts(suite, chosen), chosen.max_rollouts
+        if most is not None and most < least:  # no candidate could ever be gated
+            needed = f"expected max_rollouts of at least {least} (baseline, one batch, one gate)"
+            raise SettingsError(f"{needed}, found {most}; raise it")
         recording, resumed = session.begin(skill, suite, on_event)
         released = Released(skill, earlier_looks(session.ledger, recording.record, skill.digest))
         return replace(run_training(recording, suite, released), resumed=resumed)

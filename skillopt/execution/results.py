@@ -6,7 +6,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from skillopt.errors import SuiteError, UsageError
@@ -68,7 +67,12 @@ def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[R
         for pair in verdict.pairs
     ]
     order = list(OutcomeChange)
-    return tuple(sorted(found, key=lambda one: (order.index(one.change), -_size(one), one.task)))
+
+    def rank(one: ChangedTask) -> tuple[int, float, str]:
+        size = abs(one.passed_after - one.passed_before) + abs(one.score_after - one.score_before)
+        return order.index(one.change), -size, one.task
+
+    return tuple(sorted(found, key=rank))
 
 
 def _change(passed: float, score: float) -> OutcomeChange:
@@ -77,10 +81,6 @@ def _change(passed: float, score: float) -> OutcomeChange:
     if score:
         return OutcomeChange.LOWER if score < 0 else OutcomeChange.HIGHER
     return OutcomeChange.SAME
-
-
-def _size(one: ChangedTask) -> float:
-    return fmean((abs(one.passed_after - one.passed_before), abs(one.score_after - one.score_before)))
 
 
 def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
@@ -225,10 +225,12 @@ class Scoring:
         requests = [
             RolloutRequest(skill, task, repeat) for _, skill in named for repeat in range(repeats) for task in tasks
         ]
-        rollouts = self._runner.rollouts(requests)
-        size = len(tasks) * repeats
-        parts = [rollouts[at * size : (at + 1) * size] for at in range(len(named))]
-        return tuple(self._measured(name, skill, own) for (name, skill), own in zip(named, parts, strict=True))
+        rollouts, size, measured = self._runner.rollouts(requests), len(tasks) * repeats, list[EvaluateResult]()
+        for at, (name, skill) in enumerate(named):
+            own = rollouts[at * size : (at + 1) * size]
+            check_coverage(name, own, self._settings.coverage)
+            measured.append(EvaluateResult(name, skill.digest if skill else "", tally(own), own))
+        return tuple(measured)
 
     def compare(self, before: EvaluateResult, after: EvaluateResult) -> Verdict:
         """Compare two skills task by task, asking for confidence."""
@@ -236,10 +238,6 @@ class Scoring:
         expect_measured(after.name, pairs, settings.coverage)
         found = compare(pairs, settings.metric, settings.coverage)
         return decide(found, Question.BETTER, 1.0 - settings.confidence)
-
-    def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> EvaluateResult:
-        check_coverage(name, own, self._settings.coverage)
-        return EvaluateResult(name, skill.digest if skill else "", tally(own), own)
 
 
 _LOG = logging.getLogger("skillopt")

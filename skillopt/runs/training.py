@@ -76,7 +76,9 @@ def optimize(
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until)
         released = released_of(plan, ledger, record)
         refused = told_refusals(plan.repository, record.refusals, plan.suite)
-        forget_unanswered(root / ".skillopt" / "handoff")
+        settings = plan.target.settings
+        if {"handoff", "chat/handoff"} & {*settings.targets, settings.model, settings.judge, settings.reviewer}:
+            forget_unanswered(root / ".skillopt" / "handoff")
         done = run_training(run, plan.suite, released, spent=spent, refused=refused)
         used = ledger.spending(record.id)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):

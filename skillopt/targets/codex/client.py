@@ -83,19 +83,28 @@ class _Codex(ClientProgram):
         login = None if key or self.url else _login()
         lines = self._settings(max_tokens)
         if key or self.url:
-            lines = [f"model_provider = {_quoted(_PROVIDER)}", *lines, *self._provider(with_key=key is not None)]
+            lines = [
+                f'model_provider = "{_PROVIDER}"',
+                *lines,
+                f"[model_providers.{_PROVIDER}]",
+                f'name = "{_PROVIDER}"',
+                f"base_url = {json.dumps(self.url or _DEFAULT_URL)}",
+                *([f'env_key = "{_KEY}"'] if key else []),
+                'wire_api = "responses"',
+                f"request_max_retries = {self.retries}",
+                f"stream_max_retries = {self.retries}",
+            ]
         config = File("config/config.toml", "\n".join([*lines, ""]).encode("utf-8"))
         return (config,) if login is None else (config, File("config/auth.json", login))
 
     def _settings(self, max_tokens: int | None) -> list[str]:
-        chosen = [f"model = {_quoted(self.model)}"] if self.model else []
         budget = []
         if max_tokens is not None:
             # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
             limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
             budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
         return [
-            *chosen,
+            *([f"model = {json.dumps(self.model)}"] if self.model else []),
             *budget,
             'web_search = "disabled"',
             "analytics.enabled = false",
@@ -103,18 +112,7 @@ class _Codex(ClientProgram):
             "skills.bundled.enabled = false",
             "features.plugins = false",
             "features.unbounded_connection_retries = false",
-            f"shell_environment_policy.exclude = [{_quoted(_KEY)}]",
-        ]
-
-    def _provider(self, *, with_key: bool) -> list[str]:
-        return [
-            f"[model_providers.{_PROVIDER}]",
-            f"name = {_quoted(_PROVIDER)}",
-            f"base_url = {_quoted(self.url or _DEFAULT_URL)}",
-            *([f"env_key = {_quoted(_KEY)}"] if with_key else []),
-            'wire_api = "responses"',
-            f"request_max_retries = {self.retries}",
-            f"stream_max_retries = {self.retries}",
+            f'shell_environment_policy.exclude = ["{_KEY}"]',
         ]
 
 
@@ -216,10 +214,6 @@ def _login() -> bytes | None:
         return None
     tokens = None if login.tokens is None else {**login.tokens, "refresh_token": ""}
     return login.model_copy(update={"tokens": tokens}).model_dump_json().encode("utf-8")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
 
 
 def _listed_name(skill: Skill) -> str:

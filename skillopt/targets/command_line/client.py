@@ -6,10 +6,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
-from skillopt.agent_table import AgentTable, fill_placeholders
+from skillopt.agent_table import PLACEHOLDER, AgentTable
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Usage
@@ -164,14 +165,16 @@ class CommandLineHarness(Client):
             found[path] = None
         return tuple(found)
 
-    def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
+    def _filled(self, text: str, values: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Put values in the place of names in braces; other braces stay, as those of JSON."""
         known = {
+            **values,
             "project": str(self.project.resolve()),
             "model": self.model,
             "url": next(iter(self.table.url), ""),
             "turns": str(self.table.turns),
         }
-        return fill_placeholders(text, {**known, **(values or {})})
+        return PLACEHOLDER.sub(lambda found: known.get(found[1], found[0]), text)
 
 
 def find_table_login(table: AgentTable) -> tuple[bool, str]:
