@@ -8,8 +8,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.limits import verifier_limits
-from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process, verifier_limits
 from skillopt.sandbox.workspace import Workspace
 
 _GIT: Final = {

@@ -21,8 +21,7 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.limits import rollout_limits
-from skillopt.sandbox.processes import end_inheritors, run_process
+from skillopt.sandbox.processes import end_inheritors, rollout_limits, run_process
 from skillopt.sandbox.roots import TaskRoot
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
