@@ -269,10 +269,6 @@ class _Session:
         known = self.ledger.find_run(record.id) is not None
         return Recording(self.ledger, self.ledger.begin_run(record), drivers, settings, _Events(on_event)), known
 
-    def scoring(self) -> Scoring:
-        """Measure outside of any run."""
-        return Scoring(self.ledger, self.drivers, self.settings, _Events())
-
 
 @contextmanager
 def open_session(
@@ -408,7 +404,6 @@ def train_skill(
     """Train a skill, or go on with the same call's run."""
     check_trainable(expect(Skill, skill, "read one with load_skill"))
     chosen, given = options.chosen, options.given
-    expect(Suite, suite, "read one with load_suite")
     with (
         open_session(options.store, chosen, suite, given, optimizer=True) as session,
         writer_lock(session.root, skill.name),
@@ -485,7 +480,7 @@ def measure_skills(
             raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
         if repeats < 1:
             raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
-        scoring = session.scoring()
+        scoring = Scoring(session.ledger, session.drivers, session.settings, _Events())
         return scoring, scoring.measure(named, tasks, repeats)
 
 
