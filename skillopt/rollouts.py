@@ -43,7 +43,6 @@ class Stream(Enum):
     """Records of accepted texts, which decide nothing by themselves."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
-    """Comparisons of a draft with the proven version that it builds on."""
     DRAFTED_TASKS = 8
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
     TRIGGERS = 9

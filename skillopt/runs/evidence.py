@@ -106,7 +106,11 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, *sections, *refused, *rejected)))
-    wanted = [task for task in train if task.id in tasks]
+    whole = tuple(
+        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
+        for task in train
+        for rollout in reversed(found.get(task.id, []) if task.id in tasks else [])
+    )
     return TaskEvidence(
         skill=skill.name,
         base=skill.digest[:SHORT],
@@ -118,7 +122,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         fold=plan.fold,
         measured=tuple(rows),
         table=table,
-        rollouts=_whole(wanted, found) if tasks else tuple(_examples(groups, left)),
+        rollouts=whole if tasks else tuple(_examples(groups, left)),
         refused=refused,
         rejected=rejected,
         looks=looks + count_refused(root, skill.name, plan.suite_digest)[0],
@@ -161,14 +165,6 @@ def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[_ShownRol
         if tokens < 0:
             return
         yield _ShownRollout(group.task.id, text)
-
-
-def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[_ShownRollout, ...]:
-    return tuple(
-        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
-        for task in tasks
-        for rollout in reversed(found.get(task.id, ()))
-    )
 
 
 def _passed(rollout: Rollout) -> bool:

@@ -151,7 +151,12 @@ class _Planned:
         likely = forecast(*numbers, costs_of(self.root, settings, plan.suite, target.skill()), settings)
         self._expect_cap(likely.price if likely.usd else "")
         limits = {name: float(cap) for name in ("max_usd", *_UNITS) if (cap := getattr(settings, name)) is not None}
-        words = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", _limit_words(limits))
+        usd = limits.get("max_usd")
+        caps = [write_dollars(usd)] if usd else []
+        caps += [f"{limits[name]:,.15g} {unit}" for name, unit in _UNITS.items() if name in limits]
+        none = "" if "max_usd" in limits else "; no cap on dollars is set"
+        in_force = f"Limits in force: {', '.join(caps) or 'none'}{none}."
+        words = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", in_force)
         flags = {**self.selection.flags, **{name: f"{limits[name]:.15g}" for name in self.given}}
         options = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
         options += ["--suite", str(self.selection.suite)] if self.selection.suite else []
@@ -174,15 +179,6 @@ class _Planned:
             f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
             f"user: {step} (for the job, or in {CONFIG})"
         )
-
-
-def _limit_words(limits: Mapping[str, float]) -> str:
-    """Return the limits in force in words."""
-    usd = limits.get("max_usd")
-    words = [write_dollars(usd)] if usd else []
-    words += [f"{limits[name]:,.15g} {unit}" for name, unit in _UNITS.items() if name in limits]
-    none = "" if "max_usd" in limits else "; no cap on dollars is set"
-    return f"Limits in force: {', '.join(words) or 'none'}{none}."
 
 
 _NEXT = {

@@ -22,7 +22,7 @@ from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
-from skillopt.tasks import Split, Suite, digest_of
+from skillopt.tasks import Suite, digest_of
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
 from skillopt.versions.refusals import refusals_of
@@ -69,11 +69,6 @@ class RunPlan:
                 f"expected a fold that there is, found {number}: the suite of {self.target.name} has {has}"
             )
         return replace(self, suite=self.folds[number - 1])
-
-    def with_fold_of(self, task: str) -> "RunPlan":
-        """Plan the same with the fold that has a task as `train`; as it is where none has."""
-        found = (fold for fold in self.folds if task in {one.id for one in fold.tasks(Split.TRAIN)})
-        return replace(self, suite=next(found, self.suite))
 
     @property
     def base(self) -> str:

@@ -198,8 +198,11 @@ def propose(
 
 
 def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
+    """Plan with the fold as `train` that has the first task that is cited, where one has it."""
     plan = make_plan(selection, proposer=offered.proposer)
-    return plan.with_fold_of(next((task for edit in offered.edits for task in edit.cited), ""))
+    cited = next((task for edit in offered.edits for task in edit.cited), "")
+    found = (fold for fold in plan.folds if cited in {one.id for one in fold.tasks(Split.TRAIN)})
+    return replace(plan, suite=next(found, plan.suite))
 
 
 def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
