@@ -161,7 +161,7 @@ def _state(root: Path) -> Iterator[_Removable]:
 _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
     "oracles.jsonl": "which tasks have a solution that passes, without which `suite check` runs them again",
-    "handoff": "prompts that are handed off, with answers that were not read yet",
+    "handoff": "prompts that are handed off, and their answers",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
     "trigger-basis": "what descriptions were trained on, without which the next night trains them again",

@@ -271,7 +271,7 @@ def end_inheritors(home: str) -> None:
     """
     mark = f"={home}".encode()
     for pause in _KILL_PAUSES:
-        found = []
+        found = list[int]()
         for number in process_numbers():
             with suppress(OSError):
                 found += [number] if mark in Path(f"/proc/{number}/environ").read_bytes() else []
