@@ -298,8 +298,7 @@ class Score:
     def __post_init__(self) -> None:
         """Refuse a value outside [0, 1], NaN included."""
         if not 0.0 <= self.value <= 1.0:
-            message = f"expected a score in [0, 1], found {self.value!r}"
-            raise ValueError(message)
+            raise ValueError(f"expected a score in [0, 1], found {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +338,7 @@ class Rollout:
     def __post_init__(self) -> None:
         """Hold the invariant that an infrastructure error has no score and all else has one."""
         if (self.score is None) != (self.status is Status.INFRA_ERROR):
-            message = f"a rollout with status {self.status!r} cannot have score {self.score!r}"
-            raise ValueError(message)
+            raise ValueError(f"a rollout with status {self.status!r} cannot have score {self.score!r}")
 
 
 @dataclass(frozen=True, slots=True)
