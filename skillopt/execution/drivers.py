@@ -13,7 +13,7 @@ from skillopt.errors import SettingsError
 from skillopt.execution.access import expect_chosen
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
-from skillopt.execution.metering import NO_CAPS, Caps, Cluster, Meter, MeteredHarness, MeteredModel
+from skillopt.execution.metering import Caps, Cluster, Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
@@ -52,7 +52,7 @@ class Drivers:
     harness: Harness
     model: Model | None = None
     judge: Model | None = None
-    meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
+    meter: Meter = field(default_factory=Meter)
     notice: str = ""
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     retry: Retry | None = None
