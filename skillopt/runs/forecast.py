@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from skillopt.errors import SkilloptError, UsageError
@@ -60,10 +60,6 @@ class Range:
         """Yield low, median and high."""
         return iter((self.low, self.median, self.high))
 
-    def times(self, factor: float, more: float = 0.0) -> "Range":
-        """Return each figure multiplied, and more added to it."""
-        return Range(*(figure * factor + more for figure in self))
-
     def below(self, cap: float | None) -> "Range":
         """Return each figure, or a cap where that is lower."""
         return Range(*(min(figure, cap or math.inf) for figure in self))
@@ -101,30 +97,23 @@ class Prospect:
     least_here: float | None = None
 
 
-class _Power(NamedTuple):
-    """How many tasks judge a draft, whether their parts count one by one, and the smallest gains that are shown."""
-
-    tasks: int
-    partial: bool
-    proven: float | None
-    here: float | None
-
-
 @cache
 def _table(parts: str, rounds: str) -> tuple[dict[str, str], ...]:
     with _TABLE.open(encoding="utf-8", newline="") as file:
         return tuple(row for row in csv.DictReader(file) if (row["parts"], row["rounds"]) == (parts, rounds))
 
 
-def _power(suite: Suite, settings: Settings) -> _Power:
+def _power(suite: Suite, settings: Settings) -> tuple[int, float | None, float | None]:
+    """Return how many tasks judge a draft, and the smallest gains that are shown on new tasks, and on these."""
     plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
     left = math.inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
     rounds = min(_MOST_ROUNDS, left // (2 * max(1, judged)))
-    partial = _is_partial(val, settings)
-    rows = [row for row in _table("4" if partial else "1", f"{rounds:.0f}") if int(row["tasks"]) <= judged]
+    table = _table("4" if _is_partial(val, settings) else "1", f"{rounds:.0f}")
+    rows = [row for row in table if int(row["tasks"]) <= judged]
     cells = [rows[-1][name] if rows else "" for name in ("least_proven", "least_here")]
-    return _Power(judged, partial, *(int(cell) / 100 if cell else None for cell in cells))
+    proven, here = (int(cell) / 100 if cell else None for cell in cells)
+    return judged, proven, here
 
 
 def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
@@ -132,18 +121,28 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
     left_out, val = f"{suite.left_out}; " if suite.left_out else "", len(settled.tasks(Split.VAL))
     if not _can_show(suite, settings):
-        return Prospect(can_show=False, words=f"{left_out}{_obstacle(suite, settings)}")
+        count = count_noun(len(suite.splits), "task")
+        if _can_show(suite, settings.model_copy(update={"max_rollouts": None})):
+            problem = f"with max_rollouts {settings.max_rollouts} cannot detect any gain, however large"
+            step = f"raise it to {cap_to_set(suite, settings)}"
+        else:
+            partial = _is_partial([task for _, task in suite.splits], settings)
+            rows = _table("4" if partial else "1", str(_MOST_ROUNDS))
+            able = "detect any gain, however large" if _is_split(suite) else "be split into training and validation"
+            problem, enough = f"cannot {able}", next(row["tasks"] for row in rows if row["least_here"])
+            step = f"write at least {enough} tasks, without splits of your own"
+        return Prospect(can_show=False, words=f"{left_out}{count} {problem}; {step}")
     if settings.gate is GateRule.STRICT:
         words = f"{left_out}gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
         return Prospect(can_show=True, words=words)
-    judged, partial, proven, here = _power(settled, settings)
+    judged, proven, here = _power(settled, settings)
     proven = None if settled.folds else proven
     if proven is None and here is None:
         cap = f"max_rollouts {settings.max_rollouts} is enough for a draft and the probability that it is better"
         return Prospect(can_show=True, words=f"{left_out}{cap}, and too few to show a gain")
     share = f"{judged}{'' if val == judged else f' of {val}'}"
     judges = f"{share} tasks, which teach as well" if settled.folds else f"{share} val tasks"
-    unit = " points of score" if partial else " points"
+    unit = " points of score" if _is_partial(settled.tasks(Split.VAL), settings) else " points"
     gains = [f"+{100 * here:.0f}{unit} on these tasks"] if here and not (proven and proven <= here) else []
     new = "no gain" if proven is None else f"+{100 * proven:.0f}{'' if gains else unit}"
     last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if judged < _COUNTED_ONCE else ""
@@ -161,18 +160,6 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
     return prospect
 
 
-def _obstacle(suite: Suite, settings: Settings) -> str:
-    """Return why nothing can be shown, and what would do."""
-    free, count = settings.model_copy(update={"max_rollouts": None}), count_noun(len(suite.splits), "task")
-    if _can_show(suite, free):
-        step = f"raise it to {cap_to_set(suite, settings)}"
-        return f"{count} with max_rollouts {settings.max_rollouts} cannot detect any gain, however large; {step}"
-    partial = _is_partial([task for _, task in suite.splits], settings)
-    enough = next(row["tasks"] for row in _table("4" if partial else "1", str(_MOST_ROUNDS)) if row["least_here"])
-    problem = "detect any gain, however large" if _is_split(suite) else "be split into training and validation"
-    return f"{count} cannot {problem}; write at least {enough} tasks, without splits of your own"
-
-
 def _is_split(suite: Suite) -> bool:
     return bool(suite.tasks(Split.VAL) and (suite.folds or suite.tasks(Split.TRAIN)))
 
@@ -183,7 +170,7 @@ def _can_show(suite: Suite, settings: Settings) -> bool:
         return False
     if settings.gate is GateRule.STRICT or (settled.folds and cap is not None):
         return True  # a draft with its probability is worth a small cap
-    return _power(settled, settings).here is not None
+    return _power(settled, settings)[-1] is not None
 
 
 def _is_partial(tasks: Sequence[Task], settings: Settings) -> bool:
@@ -207,7 +194,8 @@ def likely_calls(suite: Suite, settings: Settings) -> tuple[Range, Range]:
     rollouts, calls = rows[size]
     # The held-out test, and the tasks that each further harness measures the accepted text by, are run with both texts.
     fixed = 2 * held_out + 2 * judged * whole_repeats(judged) * len(settings.targets[1:])
-    return rollouts.times(tasks, fixed), calls.times(max(1.0, tasks / size))
+    more = max(1.0, tasks / size)
+    return Range(*(figure * tasks + fixed for figure in rollouts)), Range(*(figure * more for figure in calls))
 
 
 def cap_to_set(suite: Suite, settings: Settings) -> int:
