@@ -77,7 +77,12 @@ def _meet(meeting: socket.socket, endpoints: list[tuple[str, int]], calls: HeldC
         threading.Thread(target=_serve, args=(listener, endpoint, calls.record), daemon=True).start()
     program, _ = meeting.accept()
     pid, _, _ = struct.unpack("3i", program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    threading.Thread(target=lambda: stop.wait() and os.kill(pid, signal.SIGINT), daemon=True).start()
+
+    def interrupt() -> None:
+        stop.wait()
+        os.kill(pid, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     calls.serve(program, pid)
 
 

@@ -195,7 +195,7 @@ def finish_job(folder: Path, exit_code: int) -> None:
 
 def _order(folder: Path) -> _Order:
     # Another version of the program may have written more, or less.
-    order: _Order = _adapter(_Order).validate_json((folder / "order.json").read_bytes())
+    order: _Order = _adapters()[_Order].validate_json((folder / "order.json").read_bytes())
     if not order.command:
         raise ValueError(f"{folder}: expected a command, found none")
     if datetime.fromisoformat(order.created_at).tzinfo is None:
@@ -204,8 +204,8 @@ def _order(folder: Path) -> _Order:
 
 
 @cache
-def _adapter(kind: type[object]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _adapters() -> dict[type, TypeAdapter[Any]]:
+    return {kind: TypeAdapter(kind) for kind in (_Order, _Ended, JobProgress)}
 
 
 def _read(folder: Path) -> Job | None:
@@ -250,7 +250,7 @@ def _alive(folder: Path, order: _Order) -> bool:
 def _recorded(file: Path, kind: type[_Noted]) -> _Noted:
     """Read what a process noted; as at its start before the first note, or where another version wrote it."""
     try:
-        noted: _Noted = _adapter(kind).validate_json(file.read_bytes())
+        noted: _Noted = _adapters()[kind].validate_json(file.read_bytes())
     except (OSError, ValueError):
         return kind()
     return noted
