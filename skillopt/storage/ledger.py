@@ -226,13 +226,6 @@ class Ledger:
         self._write(update, [(*values, record.id)])
         return record
 
-    def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
-        """Return the newest unfinished run of a skill with this configuration and suite."""
-        wanted = (skill, config_digest, suite_digest)
-        same = (run for run in self.runs(skill) if (run.skill, run.config_digest, run.suite_digest) == wanted)
-        newest = next(same, None)
-        return newest if newest and newest.state != "finished" else None
-
     def run(self, beginning: str) -> RunRecord:
         """Find a run by its id or the beginning of it."""
         alike = self._runs("WHERE id >= ? AND id < ?", [beginning, f"{beginning}\U0010ffff"])

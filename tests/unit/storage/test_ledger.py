@@ -110,19 +110,6 @@ class TestRunsAndEvents:
             with pytest.raises(UsageError, match="expected one run"):
                 ledger.run(beginning)
 
-    def test_only_the_newest_run_of_the_same_kind_goes_on(self, ledger: Ledger) -> None:
-        assert ledger.find_interrupted("rows", "c", "s") is None
-        ledger.begin_run(with_id("one", started_at="1"))
-        ledger.begin_run(with_id("two", started_at="2", skill="other"))
-        ledger.begin_run(with_id("three", started_at="3", config_digest="else"))
-        ledger.begin_run(with_id("four", started_at="4", suite_digest="else"))
-        found = ledger.find_interrupted("rows", "c", "s")
-        assert found is not None
-        assert found.id == "one"
-        ledger.begin_run(with_id("five", started_at="5"))
-        ledger.end_run("five", "finished", "done")
-        assert ledger.find_interrupted("rows", "c", "s") is None
-
 
 class TestTheFile:
     def test_reading_leaves_no_file_behind_and_cannot_write(self, tmp_path: Path) -> None:
