@@ -37,10 +37,9 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.runs.history import difference_of_files
+from skillopt.runs.history import bring_lines, difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
-from skillopt.runs.records import bring_records
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
@@ -211,7 +210,7 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
     """Check and measure every skill that differs between two revisions."""
     project = Project.find(Path.cwd())
     repository = project.repository()
-    bring_records(repository, project.settings(options.flags).nightly.remote, observer)
+    bring_lines(repository, project.settings(options.flags).nightly.remote, observer)
     first = find_commit(repository, base)
     commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
     before = first if options.direct else merge_base(repository, first, commit)

@@ -307,14 +307,18 @@ def bring_refusals(selection: Selection, observer: RunObserver) -> None:
     """Fetch what people refused, where there is a remote, and take over what they refused of a skill since renamed."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    name = target.settings.nightly.remote
-    try:
-        remote = Remote.find(repository, name) if name else None
-        if remote is not None:
-            remote.fetch_lines()
-    except (RemoteError, UsageError) as error:
-        observer.notice(f"what people refused in other clones is not known: {error}")
+    bring_lines(repository, target.settings.nightly.remote, observer)
     adopt_renamed(repository, target.name, target.place(repository))
+
+
+def bring_lines(repository: Repository, remote: str, observer: RunObserver) -> None:
+    """Fetch refusals and records, which no clone brings by itself; without a remote those that are here count."""
+    try:
+        found = Remote.find(repository, remote) if remote else None
+        if found is not None:
+            found.fetch_lines()
+    except (RemoteError, UsageError) as error:
+        observer.notice(f"what people refused and what was recorded in other clones is not known: {error}")
 
 
 def told_refusals(repository: Repository, told: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:

@@ -4,7 +4,6 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from skillopt.errors import RemoteError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -19,8 +18,6 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, digest_of
 from skillopt.versions.records import add_records, measured, records_of
-from skillopt.versions.remotes import Remote
-from skillopt.versions.repository import Repository
 
 RECORD_RUNS: Final = 2
 """Runs of a task that passes. A record of 24 tasks of which half pass takes 36 rollouts. With eight runs a task it
@@ -69,13 +66,3 @@ def make_record(selection: Selection, allowance: Meter, observer: RunObserver, w
     line = measured(now, writer, (skill.digest, drivers.target_identity), counts)
     add_records(repository, target.name, [line.model_dump_json()])
     return f"record: {line.rollouts} rollouts, {sum(row.sure for row in rows.values())} of {len(tasks)} tasks pass"
-
-
-def bring_records(repository: Repository, remote: str, observer: RunObserver) -> None:
-    """Fetch records, which no clone brings by itself; without them those that are here count."""
-    try:
-        found = Remote.find(repository, remote) if remote else None
-        if found is not None:
-            found.fetch_lines()
-    except (RemoteError, UsageError) as error:
-        observer.notice(f"records that are not here are not known: {error}")
