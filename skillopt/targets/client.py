@@ -207,7 +207,7 @@ class ClientModel(ClientProgram):
         return ()
 
     @abstractmethod
-    def stream(self, stdout: str) -> ClientStream:
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> ClientStream:
         """Read what it printed."""
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
@@ -222,7 +222,7 @@ class ClientModel(ClientProgram):
             run = AgentCommand(self.argv, self.environment(home), asked, client=self.client).run(
                 home, folder.path, self.timeout
             )
-        stream = self.stream(run.stdout)
+            stream = self.read(run, home)
         ending = stream.ending(run)
         called = [call.name for message in stream.messages() for call in message.tool_calls]
         if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.

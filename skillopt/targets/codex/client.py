@@ -77,6 +77,12 @@ class _Codex(ClientProgram):
         """Return what was consumed, with its price where a key pays for it."""
         return with_price(usage, self.model, self.prices, cached) if _key() else usage
 
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> CodexStream:
+        """Read what it printed, and whether its own record has the skill in the first request."""
+        skill = request.skill if request else None
+        injected = skill is not None and _injected(home, _listed_name(skill))
+        return CodexStream(run.stdout, run.stderr, injected)
+
     def config(self, max_tokens: int | None = None) -> tuple[File, ...]:
         """Return the client's configuration, and its login when no key is set."""
         key = _key()
@@ -159,11 +165,6 @@ class CodexHarness(_Codex, Client):
         argv = (self.path, *flags)
         return AgentCommand(argv, self.environment(home), prompt, Sandbox(self.sandbox), url, client=self.client)
 
-    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> CodexStream:
-        """Read what it printed, and whether its own record has the skill in the first request."""
-        injected = request.skill is not None and _injected(home, _listed_name(request.skill))
-        return CodexStream(run.stdout, run.stderr, injected)
-
     def _most_tokens(self, request: RolloutRequest) -> int | None:
         """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
@@ -186,10 +187,6 @@ class CodexModel(_Codex, ClientModel):
             *(part for feature in _WITHOUT for part in ("--disable", feature)),
             *("-c", f'developer_instructions="{_INSTRUCTIONS}"', "-"),
         )
-
-    def stream(self, stdout: str) -> CodexStream:
-        """Read what it printed."""
-        return CodexStream(stdout)
 
 
 def _key() -> tuple[str, str] | None:
