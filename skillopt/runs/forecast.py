@@ -360,14 +360,13 @@ class Estimate:
     keys: str
     cap: str
     missing: str
-    timed: float | None = None
-    """Seconds of the one call that a local server was asked for."""
+    timed: float | None = None  # seconds of the one call that a local server was asked for
 
 
 def _time_call(root: Path, settings: Settings, suite: Suite, skill: Skill) -> float | None:
     """Time one answer of a chat server on this machine or in its network, which costs nothing; None for no answer."""
     harness = settings.by_target[0].harness
-    if not harness.removeprefix("chat/").startswith(_CHATS) or is_paid(harness, settings):
+    if harness.removeprefix("chat/").partition("/")[0] not in _CHATS or is_paid(harness, settings):
         return None
     begun = monotonic()
     try:
@@ -391,8 +390,7 @@ def estimate(selection: Selection, *, timed: bool = False) -> Estimate:
     if settings.model:
         find_model_driver(settings.model)
     prospect, costs = expect_prospect(suite, settings), costs_of(project.root, settings, suite, target.skill())
-    asked = timed and not costs[0].recorded
-    seconds = _time_call(project.root, settings, suite, target.skill()) if asked else None
+    seconds = _time_call(project.root, settings, suite, target.skill()) if timed and not costs[0].recorded else None
     costs = (replace(costs[0], seconds=seconds), costs[1]) if seconds is not None else costs
     return Estimate(
         skill=target.name,
