@@ -44,8 +44,10 @@ def writer_lock(root: Path, skill: str) -> Iterator[None]:
     holder = folder / f"{skill}.pid"
     with _held(FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS), holder) as is_ours:
         if not is_ours:
-            pid = holder.read_text(encoding="utf-8") if holder.exists() else "unknown"
-            told = f"process {pid} is training {skill!r} already; wait for it or end it, then run this again"
+            pid = holder.read_text(encoding="utf-8") if holder.exists() else ""
+            told = (
+                f"process {pid or 'unknown'} is training {skill!r} already; wait for it or end it, then run this again"
+            )
             raise BusyError(told)
         yield
 

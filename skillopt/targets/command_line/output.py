@@ -48,8 +48,9 @@ class TableOutput(ClientStream):
         if self.table.answer is None:
             return ()
         printed = self.stdout
-        last = _parsed(printed[max(printed.find("{"), 0) :]) or _parsed(printed[printed.find("\n{") + 1 :])
-        return _parsed(printed) or tuple(map(json.loads, read_lines(printed))) or last
+        found = _parsed(printed) or tuple(map(json.loads, read_lines(printed)))
+        found = found or _parsed(printed[max(printed.find("{"), 0) :])
+        return found or _parsed(printed[printed.find("\n{") + 1 :])
 
     @cached_property
     def _turns(self) -> tuple[_Turn, ...]:
