@@ -19,10 +19,9 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.roots import packages_folder
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.ledger import Ledger
+from skillopt.storage.ledger import Ledger, Prunable, prunable_answers, prune_answers
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import is_unreported
-from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.versions.branches import (
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
