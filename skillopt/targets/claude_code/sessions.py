@@ -80,23 +80,17 @@ def _take(session: PastSession, line: _Line) -> None:
     content = line.message.content if line.message is not None else None
     blocks: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, dict):
-            _take_block(session, line.type, block)
-
-
-def _take_block(session: PastSession, who: str, block: dict[str, JsonValue]) -> None:
-    match (who, block):
-        case ("user", {"type": "text", "text": str(text)}):
-            _hear(session, text)
-        case ("user", {"type": "tool_result", "is_error": True}):
-            session.fail(text_of_parts(block.get("content")))
-        case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
-            skill = given.get("skill", given.get("command")) if name == "Skill" else ""
-            session.use_tool(
-                name, json.dumps(given, ensure_ascii=False), skill.lstrip("/") if isinstance(skill, str) else ""
-            )
-        case ("assistant", {"type": "text"}):
-            session.answer()
+        match (line.type, block):
+            case ("user", {"type": "text", "text": str(text)}):
+                _hear(session, text)
+            case ("user", {"type": "tool_result", "is_error": True, **rest}):
+                session.fail(text_of_parts(rest.get("content")))
+            case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
+                skill = given.get("skill", given.get("command")) if name == "Skill" else ""
+                loaded = skill.lstrip("/") if isinstance(skill, str) else ""
+                session.use_tool(name, json.dumps(given, ensure_ascii=False), loaded)
+            case ("assistant", {"type": "text"}):
+                session.answer()
 
 
 def _hear(session: PastSession, text: str) -> None:

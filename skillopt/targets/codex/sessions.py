@@ -70,7 +70,12 @@ class CodexSessions:
                 continue
             session.note(started=line.timestamp or "")
             if line.type == "session_meta" and line.payload is not None:
-                _begin(session, line.payload)
+                meta, git = line.payload, line.payload.git or _Git()
+                session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
+                if isinstance(meta.source, dict):
+                    session.kind = SessionKind.SUBAGENT
+                elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
+                    session.kind = SessionKind.HEADLESS
             elif line.type == "turn_context" and line.payload is not None:
                 session.note(cwd=line.payload.cwd)
             else:
@@ -78,15 +83,6 @@ class CodexSessions:
             if session.cwd and not wanted(session.cwd, session.kind):
                 break
         return session
-
-
-def _begin(session: PastSession, meta: _Item) -> None:
-    git = meta.git or _Git()
-    session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
-    if isinstance(meta.source, dict):
-        session.kind = SessionKind.SUBAGENT
-    elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
-        session.kind = SessionKind.HEADLESS
 
 
 def _take(session: PastSession, line: _Line) -> None:
