@@ -70,15 +70,13 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
         finally:
             if not box.active:
                 end_inheritors(home.path)
-    return _as_without_box(name, ended) if box.active else ended
-
-
-def _as_without_box(program: str, ended: ProcessResult) -> ProcessResult:
+    if not box.active:
+        return ended
     if ended.status == 1 and ended.stderr.startswith("bwrap: "):
         raise InfrastructureError(
-            f"could not start {program!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "
+            f"could not start {name!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "
             "shows it, such as /usr/bin, or correct the command"
         )
-    if _FIRST_SIGNAL <= ended.status <= _LAST_SIGNAL and Path(program).name not in _SHELLS:
-        return replace(ended, status=128 - ended.status)
+    if _FIRST_SIGNAL <= ended.status <= _LAST_SIGNAL and Path(name).name not in _SHELLS:
+        return replace(ended, status=128 - ended.status)  # as it is without a sandbox
     return ended

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import ClassVar, Final, Literal
 
-from skillopt.errors import FailureKind
+from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.roots import TaskRoot, task_roots
@@ -16,7 +16,7 @@ from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
+from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run
 from skillopt.tasks import File
 
 _RESOLVER: Final = "/etc/resolv.conf"
@@ -229,5 +229,7 @@ class ClientModel(ClientProgram):
             told = f"the model called {called[0]!r} and answered nothing; it has no tools"
             ending = failed_run(FailureKind.MALFORMED, told)
         if ending.status is not Status.OK:
-            raise provider_error(ending)
+            name = ending.reason.partition(":")[0]
+            kind = FailureKind(name) if name in tuple(FailureKind) else FailureKind.BAD_REQUEST
+            raise ProviderError(kind, ending.reason)
         return Reply(stream.answer, self.usage(stream.usage, stream.cached_tokens))

@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from skillopt.errors import FailureKind, ProviderError
+from skillopt.errors import FailureKind
 from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
@@ -187,13 +187,6 @@ def failure_kind_of_words(words: str) -> FailureKind:
 def failed_run(kind: FailureKind, words: str) -> Ending:
     """Return the ending of a run that failed before anything was measured."""
     return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
-
-
-def provider_error(ending: Ending) -> ProviderError:
-    """Turn an ending that is not ok into the error that a model raises."""
-    name = ending.reason.partition(":")[0]
-    kind = FailureKind(name) if name in tuple(FailureKind) else FailureKind.BAD_REQUEST
-    return ProviderError(kind, ending.reason)
 
 
 def shorten_reason(words: str) -> str:
