@@ -276,7 +276,13 @@ def open_session(
 ) -> Iterator[_Session]:
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
-    _expect_named(settings, given, optimizer=optimizer)
+    wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
+    for role, found, example in wanted if optimizer else wanted[:1]:  # the demo is never used in silence
+        if found is None and role not in settings.model_fields_set:
+            raise UsageError(
+                f'expected a {role}, found none; pass {role}="{example}", an object of your own, or "demo", the '
+                "offline stand-in"
+            )
     with ExitStack() as stack:
         if store is None:
             root = Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-")))
@@ -285,30 +291,16 @@ def open_session(
             with suppress(OSError):  # the ledger says it better
                 root.mkdir(parents=True, exist_ok=True)
         drivers = load_drivers(settings, suite, root, given, optimizer=optimizer)
-        _check_verifiers(suite, drivers)
+        for _, task in suite.splits:
+            kind = task.verifier.kind
+            try:
+                verifier = drivers.verifier(task.verifier)
+            except SuiteError as error:
+                own = "" if kind in VERIFIERS else "; a kind of your own is passed as verifiers={'KIND': …}"
+                raise SuiteError(f"task {task.id!r}: {error}{own}") from error
+            if not hasattr(verifier, "score"):
+                raise UsageError(f"expected a verifier of kind {kind!r} with score, found {shown(verifier)}")
         yield _Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
-
-
-def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
-    for _, task in suite.splits:
-        try:
-            verifier = drivers.verifier(task.verifier)
-        except SuiteError as error:
-            own = "" if task.verifier.kind in VERIFIERS else "; a kind of your own is passed as verifiers={'KIND': …}"
-            raise SuiteError(f"task {task.id!r}: {error}{own}") from error
-        if not hasattr(verifier, "score"):
-            raise UsageError(f"expected a verifier of kind {task.verifier.kind!r} with score, found {shown(verifier)}")
-
-
-def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:
-    """Refuse a call that names no target or no optimizer model: the demo is never used in silence."""
-    wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
-    for role, found, example in wanted if optimizer else wanted[:1]:
-        if found is None and role not in settings.model_fields_set:
-            raise UsageError(
-                f'expected a {role}, found none; pass {role}="{example}", an object of your own, or "demo", the '
-                "offline stand-in"
-            )
 
 
 class _Events(RunObserver):
@@ -359,21 +351,20 @@ class CallOptions:
             if found is not None:
                 _check(role, found, ("identity", "worst_case", member))
         verifiers = {} if self.verifiers is None else self.verifiers
-        _check_kinds(verifiers)
-        return Given(harness, model, judge, verifiers)
-
-
-def _check_kinds(verifiers: Mapping[str, VerifierFactory]) -> None:
-    if not isinstance(verifiers, Mapping):
-        raise UsageError(f"expected verifiers by their kind, found {shown(verifiers)}; pass {{'my-kind': MyVerifier}}")
-    for kind, factory in verifiers.items():
-        if kind in VERIFIERS:
-            raise UsageError(f"expected a kind of verifier that is not built in, found {kind!r}; choose another name")
-        if not callable(factory):
+        if not isinstance(verifiers, Mapping):
             raise UsageError(
-                f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; pass "
-                "its class or a function"
+                f"expected verifiers by their kind, found {shown(verifiers)}; pass {{'my-kind': MyVerifier}}"
             )
+        for kind, factory in verifiers.items():
+            if kind in VERIFIERS:
+                found = f"found {kind!r}; choose another name"
+                raise UsageError(f"expected a kind of verifier that is not built in, {found}")
+            if not callable(factory):
+                raise UsageError(
+                    f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; "
+                    "pass its class or a function"
+                )
+        return Given(harness, model, judge, verifiers)
 
 
 def _check(role: str, found: object, members: tuple[str, ...]) -> None:

@@ -252,21 +252,15 @@ def _checked(
     after = apply_edits(skill.document, [change.edit for change in proposal]).document
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
         refused.append(RefusedEdit(len(edits), "all edits together", problem))
-    refused += [
-        RefusedEdit(int(edit.id[1:]), edit.summary, f"{why}{_of_other_fold(plan, edit)}", LEAK_REASON in why)
-        for edit, why in unsound
-    ]
+    judged_on = {task.id for task in plan.suite.tasks(Split.VAL)} if plan.fold else set[str]()
+    for edit, why in unsound:
+        foreign = ", ".join(name for name in edit.tasks if name in judged_on)
+        of = f"; of fold {3 - plan.fold}: {foreign}; an edit cites tasks of one fold" if foreign else ""
+        refused.append(RefusedEdit(int(edit.id[1:]), edit.summary, f"{why}{of}", LEAK_REASON in why))
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
         note_refused(root, skill.name, plan.suite_digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
-
-
-def _of_other_fold(plan: RunPlan, edit: Edit) -> str:
-    """Say which of the tasks that an edit cites are of the fold on which it would be judged."""
-    judged_on = {task.id for task in plan.suite.tasks(Split.VAL)} if plan.fold else set[str]()
-    foreign = ", ".join(name for name in edit.tasks if name in judged_on)
-    return f"; of fold {3 - plan.fold}: {foreign}; an edit cites tasks of one fold" if foreign else ""
 
 
 def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:
