@@ -357,8 +357,8 @@ class CallOptions:
             )
         for kind, factory in verifiers.items():
             if kind in VERIFIERS:
-                found = f"found {kind!r}; choose another name"
-                raise UsageError(f"expected a kind of verifier that is not built in, {found}")
+                expected = "expected a kind of verifier that is not built in"
+                raise UsageError(f"{expected}, found {kind!r}; choose another name")
             if not callable(factory):
                 raise UsageError(
                     f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; "

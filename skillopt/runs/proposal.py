@@ -253,10 +253,10 @@ def _checked(
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
         refused.append(RefusedEdit(len(edits), "all edits together", problem))
     judged_on = {task.id for task in plan.suite.tasks(Split.VAL)} if plan.fold else set[str]()
-    for edit, why in unsound:
-        foreign = ", ".join(name for name in edit.tasks if name in judged_on)
+    for one, why in unsound:
+        foreign = ", ".join(name for name in one.tasks if name in judged_on)
         of = f"; of fold {3 - plan.fold}: {foreign}; an edit cites tasks of one fold" if foreign else ""
-        refused.append(RefusedEdit(int(edit.id[1:]), edit.summary, f"{why}{of}", LEAK_REASON in why))
+        refused.append(RefusedEdit(int(one.id[1:]), one.summary, f"{why}{of}", LEAK_REASON in why))
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
         note_refused(root, skill.name, plan.suite_digest, words)

@@ -83,8 +83,8 @@ def _take(session: PastSession, line: _Line) -> None:
         match (line.type, block):
             case ("user", {"type": "text", "text": str(text)}):
                 _hear(session, text)
-            case ("user", {"type": "tool_result", "is_error": True, **rest}):
-                session.fail(text_of_parts(rest.get("content")))
+            case ("user", {"type": "tool_result", "is_error": True, "content": content}):
+                session.fail(text_of_parts(content))
             case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
                 skill = given.get("skill", given.get("command")) if name == "Skill" else ""
                 loaded = skill.lstrip("/") if isinstance(skill, str) else ""
