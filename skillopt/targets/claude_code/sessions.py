@@ -80,11 +80,13 @@ def _take(session: PastSession, line: _Line) -> None:
     content = line.message.content if line.message is not None else None
     blocks: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
+        if not isinstance(block, dict):
+            continue
         match (line.type, block):
             case ("user", {"type": "text", "text": str(text)}):
                 _hear(session, text)
-            case ("user", {"type": "tool_result", "is_error": True, "content": content}):
-                session.fail(text_of_parts(content))
+            case ("user", {"type": "tool_result", "is_error": True}):
+                session.fail(text_of_parts(block.get("content")))
             case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
                 skill = given.get("skill", given.get("command")) if name == "Skill" else ""
                 loaded = skill.lstrip("/") if isinstance(skill, str) else ""
