@@ -1,6 +1,6 @@
 """What runs of the real loop take in simulated suites: the figures that `estimate` goes by.
 
-`python -m benchmarks.run_table` prints what `skillopt.runs.prospect` holds of both presets, for tasks without splits,
+`python -m benchmarks.run_table` prints what `skillopt.runs.forecast` holds of both presets, for tasks without splits,
 of which none to 60% pass at first: tasks, then low, median and high of rollouts a task and of optimizer calls (80% of
 60 runs, by models that propose right in 85, 50 and 25%).
 """

@@ -5,7 +5,7 @@ Running them is in targets.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -20,12 +20,8 @@ ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 _PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
 """What may stand in braces in commands, environment and files of a table."""
 
-_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 _OF_PROJECT: Final = re.compile(r"\{project\}(?:(?!\{project\}).)*", re.DOTALL)
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_URL: Final = re.compile(r"https?://[^\s/?#@]+(?:/\S*)?")
-
-
 _LOADERS: Final = re.compile(
     r"PATH|HOME|TMPDIR|TMP|TEMP|IFS|ENV|BASH_ENV|BASH_FUNC.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH"
     r"|GLIBC_TUNABLES|PYTHON(STARTUP|PATH|HOME|INSPECT|BREAKPOINT)|NODE_OPTIONS|NODE_PATH|PERL5?(LIB|OPT|DB)|RUBY(OPT|LIB)"
@@ -49,73 +45,55 @@ _OURS: Final = ("task.txt", "prompt.txt", "net", "hosts", "tmp", ".git")
 """Names in its home that are taken."""
 
 
-def _text(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("expected a text without a zero byte")
-    return text
+def _checked(expected: str, is_right: Callable[[str], object]) -> AfterValidator:
+    def check(text: str) -> str:
+        if not is_right(text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(check)
 
 
-def _word(text: str) -> str:
-    if not text:
-        raise ValueError("expected a word, found an empty one; leave it out")
-    return _text(text)
+def _is_relative(path: str) -> bool:
+    return bool(path) and not {"", ".", ".."} & set(path.split("/")) and "\\" not in path and "\0" not in path
 
 
-def _own_file(path: str) -> str:
-    if _relative(path).partition("/")[0] in _OURS or path == "config":
-        raise ValueError(f"expected another name, this one is taken ({', '.join(_OURS)}, and config is a folder)")
-    return path
+def _is_free(path: str) -> bool:
+    return path.partition("/")[0] not in _OURS and path != "config"
 
 
-def _relative(path: str) -> str:
-    parts = path.split("/")
-    if not path or {"", ".", ".."} & set(parts) or "\\" in path or "\0" in path:
-        raise ValueError("expected a relative path like '.agents/skills' without '..'")
-    return path
+_Text = Annotated[str, _checked("a text without a zero byte", lambda text: "\0" not in text)]
+_Word = Annotated[_Text, _checked("a word, found an empty one; leave it out", bool)]
+_RelativePath = Annotated[str, _checked("a relative path like '.agents/skills' without '..'", _is_relative)]
+_TAKEN: Final = f"another name, this one is taken ({', '.join(_OURS)}, and config is a folder)"
+_OwnFile = Annotated[_RelativePath, _checked(_TAKEN, _is_free)]
+_Variable = Annotated[
+    str,
+    _checked("the name of an environment variable", re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch),
+    _checked(
+        "a variable of the agent's own, found one by which programs find or load others",
+        lambda name: not _LOADERS.fullmatch(name),
+    ),
+]
+_Key = Annotated[
+    _Variable,
+    _checked(
+        "a key of the agent's own, found a token of a forge, which no agent is given",
+        lambda name: name not in FORGE_TOKENS and not _FORGE.fullmatch(name),
+    ),
+]
+_Address = Annotated[
+    str,
+    _checked(
+        "an address like 'https://api.example.com' without a name and password in it",
+        re.compile(r"https?://[^\s/?#@]+(?:/\S*)?").fullmatch,
+    ),
+]
 
-
-def _variable(name: str) -> str:
-    if not _VARIABLE.fullmatch(name):
-        raise ValueError("expected the name of an environment variable")
-    if _LOADERS.fullmatch(name):
-        raise ValueError("expected a variable of the agent's own, found one by which programs find or load others")
-    return name
-
-
-def _key(name: str) -> str:
-    if name in FORGE_TOKENS or _FORGE.fullmatch(name):
-        raise ValueError("expected a key of the agent's own, found a token of a forge, which no agent is given")
-    return _variable(name)
-
-
-def _url(address: str) -> str:
-    if not _URL.fullmatch(address):
-        raise ValueError("expected an address like 'https://api.example.com' without a name and password in it")
-    return address
-
-
-def _path(path: str) -> str:
-    if not all(path.split(".")):
-        raise ValueError("expected names joined by dots, like 'part.text'")
-    return path
-
-
-def _several(found: object) -> object:
-    return (found,) if isinstance(found, str) else found
-
-
-_Text = Annotated[str, AfterValidator(_text)]
-_Word = Annotated[str, AfterValidator(_word)]
-_RelativePath = Annotated[str, AfterValidator(_relative)]
-_OwnFile = Annotated[str, AfterValidator(_own_file)]
-_Variable = Annotated[str, AfterValidator(_variable)]
-_Key = Annotated[str, AfterValidator(_key)]
-_Address = Annotated[str, AfterValidator(_url)]
-
-Place = Annotated[str, AfterValidator(_path)]
+Place = Annotated[str, _checked("names joined by dots, like 'part.text'", lambda path: all(path.split(".")))]
 """Where a value stands in a JSON object: names joined by dots; a number is a place in a list."""
 
-Places = Annotated[tuple[Place, ...], BeforeValidator(_several)]
+Places = Annotated[tuple[Place, ...], BeforeValidator(lambda found: (found,) if isinstance(found, str) else found)]
 """One place, or several."""
 
 Condition = dict[Place, str | bool | int | tuple[str, ...]]
@@ -235,14 +213,13 @@ class AgentTable(_Part):
     @model_validator(mode="after")
     def _fits_together(self) -> "AgentTable":
         """Refuse what does not go together."""
-        problem = next((told for told in (*self._placeholder_problems(), *self._rule_problems()) if told), None)
-        if problem is not None:
+        if problem := next(self._problems(), ""):
             raise ValueError(problem)
         return self
 
-    def _placeholder_problems(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         texts = (*self.command, *self.model, *self.environment.values())
-        for name in (found for text in texts for found in _PLACEHOLDER.findall(text) if found not in _PLACEHOLDERS):
+        for name in (found for text in texts for found in PLACEHOLDER.findall(text) if found not in _PLACEHOLDERS):
             near = get_close_matches(name, _PLACEHOLDERS, n=1, cutoff=0.5)
             hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(_PLACEHOLDERS)}"
             yield f"unknown placeholder '{{{name}}}'; {hint}"
@@ -254,23 +231,12 @@ class AgentTable(_Part):
             yield "expected turns of at least 1, found 0; {turns} stands in its files or command"
         if self.turns and not needs_turns:
             yield "expected {turns} in its command, environment or files, by which it keeps to turns, found none"
-
-    def _rule_problems(self) -> Iterator[str]:
         rules = [name for name in ("tool", "result", "usage", "error") if getattr(self, name) is not None]
         if rules and self.answer is None:
             where = 'say where the words of the model stand, as in answer = { text = "result" }'
             yield f"expected answer beside {rules[0]}, found none; {where}"
         if self.result is not None and (self.tool is None or self.tool.id is None):
             yield "expected tool with an id beside result, by which they belong together; add it"
-
-
-def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Put values in the place of names in braces; other braces stay, as those of JSON.
-
-    >>> fill_placeholders('{"model": "{model}"}', {"model": "small"})
-    '{"model": "small"}'
-    """
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 _OPENCODE: Final = AgentTable(

@@ -15,7 +15,7 @@ from skillopt.skills.folder import read_skill
 from skillopt.tasks import Split, Suite
 
 if TYPE_CHECKING:
-    from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
+    from skillopt.execution.calls import CompareResult, EvaluateResult, OptimizeResult
     from skillopt.loop.events import Event
 
 

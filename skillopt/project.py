@@ -29,7 +29,7 @@ from skillopt.versions.revisions import worktree_folders
 
 CONFIG = "skillopt.toml"
 
-_MOST_LISTED: Final = 8
+_MOST_LISTED: Final = 8  # names that a message of a few lines has room for
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
 _FILE_KEYS = ("references", "scripts")
@@ -101,14 +101,15 @@ class Target:
     def reading(self, *, every: bool = False) -> Reading:
         """Read the tasks of the suite, and why others are left out."""
         if self.suite_path is None:
-            message = (
+            raise UsageError(
                 f"skill {self.name!r} has no suite; pass --suite PATH, set it in {CONFIG} under "
                 f"[skills.{self.name}], let `skillopt write-tasks {self.name}` draft tasks, or give the skill "
                 "evals/evals.json"
             )
-            raise UsageError(message)
         reading = read_tasks(self.suite_path, executor=self.settings.executor)
-        oracles = None if every else find_oracles()
+        # Only tasks with an environment bring a solution by which their own check is checked.
+        checked = not every and any(task.environment for _, task in reading.tasks)
+        oracles = find_oracles() if checked else None
         state = self.root / ".skillopt"
         return reading if oracles is None else oracles.leave_out(reading, state, self.settings.sandbox)
 
@@ -276,12 +277,12 @@ class Project:
         if folder.is_dir():
             inside = self._resolved(folder) if folder.is_relative_to(self.root) else ""
             folder = (self.root / inside).resolve() if inside else folder
-            return self._entry_of(folder), folder
+            found = (entry for known, entry in self.entries.items() if self.configured_folder(known) == folder)
+            return next((entry for entry in found if "paths" not in entry), {}), folder
         known = {*self.entries, *self.skill_names().values()}
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else self._here(known)
-        message = f"expected the name or folder of a skill, found {name!r}; {hint}"
-        raise UsageError(message)
+        raise UsageError(f"expected the name or folder of a skill, found {name!r}; {hint}")
 
     def _only_skill(self) -> str:
         """Give the one skill that is configured, or the one that is here where none is."""
@@ -311,11 +312,6 @@ class Project:
             raise UsageError(f"expected one skill, found {len(found)} in folders named {name!r}; name one: {listed}")
         return (self.root / found[0]).resolve() if found else None
 
-    def _entry_of(self, folder: Path) -> Mapping[str, object]:
-        """Find the configured entry of a folder, empty when there is none."""
-        found = (entry for name, entry in self.entries.items() if self.configured_folder(name) == folder)
-        return next((entry for entry in found if "paths" not in entry), {})
-
     def _name_of(self, folder: Path) -> str:
         """Name a skill; its folder's name does where a table of skillopt.toml has it."""
         name, root = skill_name(folder.name), self.root.resolve()
@@ -341,7 +337,15 @@ def _load_tables(config: Path, text: str) -> Mapping[str, Any]:
     entries = loaded.get("skills", {})
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
-    _refuse_outside(config, entries)
+    for name, entry in entries.items():
+        for key in _ENTRY_KEYS:
+            given = os.path.normpath(str(entry.get(key, "")))
+            absolute = given.startswith("/") and not Path(given).is_relative_to(config.parent)
+            if absolute or given == ".." or given.startswith("../"):
+                raise SettingsError(
+                    f"{config}: [skills.{name}] {key}: expected a path in the project, found {str(entry[key])!r}; move "
+                    "it there, or name it on the command line"
+                )
     documents = {name: {"paths": None, **entry} for name, entry in loaded.get("documents", {}).items()}
     if both := entries.keys() & documents.keys():
         raise SettingsError(f"{config}: expected one table {min(both)!r}, found one of a skill and one of a document")
@@ -364,16 +368,3 @@ def _trained(origin: str, entry: Mapping[str, object]) -> tuple[str, ...]:
         wanted = f"files of the repository, each once and none a {SKILL_FILE}, such as ['AGENTS.md']"
         raise SettingsError(f"{origin}: expected paths = [...] with {wanted}, found {paths!r}")
     return listed
-
-
-def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -> None:
-    """Refuse folders and suites of skills that a project names outside of itself."""
-    for name, entry in entries.items():
-        for key in _ENTRY_KEYS:
-            given = os.path.normpath(str(entry.get(key, "")))
-            absolute = given.startswith("/") and not Path(given).is_relative_to(config.parent)
-            if absolute or given == ".." or given.startswith("../"):
-                raise SettingsError(
-                    f"{config}: [skills.{name}] {key}: expected a path in the project, found {str(entry[key])!r}; move "
-                    f"it there, or name it on the command line"
-                )

@@ -11,7 +11,7 @@ CHECKS_UNBOXED = " checks=unboxed"
 JUDGED_LINE = "judged by a model: "
 """What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""
 
-_STREAM_LENGTH = 1_000_000
+_STREAM_LENGTH = 1_000_000  # repeats of a stream, as their index is kept in one number
 
 
 def readable(text: str) -> str:
@@ -43,7 +43,6 @@ class Stream(Enum):
     """Records of accepted texts, which decide nothing by themselves."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
-    """Comparisons of a draft with the proven version that it builds on."""
     DRAFTED_TASKS = 8
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
     TRIGGERS = 9
@@ -299,8 +298,7 @@ class Score:
     def __post_init__(self) -> None:
         """Refuse a value outside [0, 1], NaN included."""
         if not 0.0 <= self.value <= 1.0:
-            message = f"expected a score in [0, 1], found {self.value!r}"
-            raise ValueError(message)
+            raise ValueError(f"expected a score in [0, 1], found {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +338,7 @@ class Rollout:
     def __post_init__(self) -> None:
         """Hold the invariant that an infrastructure error has no score and all else has one."""
         if (self.score is None) != (self.status is Status.INFRA_ERROR):
-            message = f"a rollout with status {self.status!r} cannot have score {self.score!r}"
-            raise ValueError(message)
+            raise ValueError(f"a rollout with status {self.status!r} cannot have score {self.score!r}")
 
 
 @dataclass(frozen=True, slots=True)

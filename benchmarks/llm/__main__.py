@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
 from skillopt import Event, SkilloptError
-from skillopt.execution.results import EvaluateResult
+from skillopt.execution.calls import EvaluateResult
 from skillopt.reports.lines import event_line
 from tools.fetch_llm import MissingLlmError, find_llm
 

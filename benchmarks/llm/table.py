@@ -23,7 +23,7 @@ from benchmarks.llm.server import serve
 from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, SkilloptError, evaluate, optimize
 from skillopt.errors import AnswersPendingError
-from skillopt.execution.results import OptimizeResult
+from skillopt.execution.calls import OptimizeResult
 from skillopt.gate.judge_noise import share_interval
 from skillopt.loop.events import Event
 from skillopt.prompts.proposed_edits import read_reflection

@@ -8,8 +8,8 @@ from typing import Final
 from benchmarks.llm.proposer import ListedProposer
 from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
+from skillopt.execution.calls import CompareResult, OptimizeResult, open_session
 from skillopt.execution.drivers import Given
-from skillopt.execution.results import CompareResult, OptimizeResult, open_session
 from skillopt.loop.events import Event, GateDecided
 from skillopt.settings import Preset
 from skillopt.shrink.shrinking import shrink

@@ -12,7 +12,7 @@ from benchmarks.published.oracle import answers_from_memory
 from benchmarks.published.results import MeasuredRow
 from skillopt import Skill, compare, evaluate, optimize
 from skillopt.errors import UsageError
-from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
+from skillopt.execution.calls import CompareResult, EvaluateResult, OptimizeResult
 from skillopt.gate.grades import Grade
 from skillopt.gate.judge_noise import share_interval
 from skillopt.loop.events import DraftGraded, Event

@@ -19,10 +19,9 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.roots import packages_folder
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.ledger import Ledger
+from skillopt.storage.ledger import Ledger, Prunable, prunable_answers, prune_answers
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import is_unreported
-from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.versions.branches import (
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
@@ -161,7 +160,7 @@ def _state(root: Path) -> Iterator[_Removable]:
 _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
     "oracles.jsonl": "which tasks have a solution that passes, without which `suite check` runs them again",
-    "handoff": "prompts that are handed off, with answers that were not read yet",
+    "handoff": "prompts that are handed off, and their answers",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
     "trigger-basis": "what descriptions were trained on, without which the next night trains them again",

@@ -25,7 +25,7 @@ from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
-from skillopt.runs.prospect import what_it_can_show
+from skillopt.runs.forecast import what_it_can_show
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import unboxed_checks

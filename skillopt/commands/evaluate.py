@@ -24,9 +24,9 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import UsageError
+from skillopt.execution.calls import ChangedTask, EvaluateResult, OutcomeChange, Scoring, changed_tasks
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.results import ChangedTask, EvaluateResult, OutcomeChange, Scoring, changed_tasks
 from skillopt.figures import headline_of_verdict, passed_words, tally_passed, tally_words
 from skillopt.gate.decide import Verdict
 from skillopt.gate.judge_noise import judge_agreement, share_interval

@@ -18,8 +18,8 @@ from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Project, Selection, Target
 from skillopt.rollouts import Rollout
+from skillopt.runs.forecast import what_it_can_show
 from skillopt.runs.history import noticed_sections
-from skillopt.runs.prospect import what_it_can_show
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun

@@ -20,7 +20,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.runs.prospect import what_it_can_show
+from skillopt.runs.forecast import what_it_can_show
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.ledger import Ledger

@@ -134,7 +134,13 @@ def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
 
 def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:
     """Return which judge or key is missing to measure a suite, empty for nothing; agents are asked by running them."""
-    roles = _roles(settings, suite, trains=trains)
+    chats = [name.removeprefix("chat/") for name in settings.targets if name.startswith("chat/")]
+    roles = {f"target {at}" if at else "target": name for at, name in enumerate(chats)}
+    if trains:
+        roles["optimizer model"] = settings.model
+        roles |= {"reviewer": settings.reviewer} if settings.reviewer else {}
+    if any(task.verifier.judged for _, task in suite.splits):
+        roles["judge"] = settings.judge or settings.model
     if roles.get("judge", "a model") in {"", "demo"}:
         return "its tasks have rubrics, and there is no model to judge them; set judge"
     for role, name in roles.items():
@@ -159,17 +165,6 @@ def find_served(name: str, settings: Settings) -> tuple[bool, str]:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(models[:5])}"
         return False, f"expected a model that {address} serves, found {model!r}; {hint}"
     return True, f"{address} serves it" if models else ""
-
-
-def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
-    chats = [name.removeprefix("chat/") for name in settings.targets if name.startswith("chat/")]
-    roles = {f"target {at}" if at else "target": name for at, name in enumerate(chats)}
-    if trains:
-        roles["optimizer model"] = settings.model
-        roles |= {"reviewer": settings.reviewer} if settings.reviewer else {}
-    if any(task.verifier.judged for _, task in suite.splits):
-        roles["judge"] = settings.judge or settings.model
-    return roles
 
 
 def nested_session() -> str:

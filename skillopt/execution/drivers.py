@@ -13,7 +13,7 @@ from skillopt.errors import SettingsError
 from skillopt.execution.access import expect_chosen
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
-from skillopt.execution.metering import NO_CAPS, Caps, Cluster, Meter, MeteredHarness, MeteredModel
+from skillopt.execution.metering import Caps, Cluster, Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
@@ -52,7 +52,7 @@ class Drivers:
     harness: Harness
     model: Model | None = None
     judge: Model | None = None
-    meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
+    meter: Meter = field(default_factory=Meter)
     notice: str = ""
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     retry: Retry | None = None
@@ -148,8 +148,13 @@ def load_drivers(
 
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
-        own_judge = given.judge or (None if settings.judge else given.model)
-        judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
+        own_judge, name = given.judge or (None if settings.judge else given.model), settings.judge or settings.model
+        if own_judge is None and name in {"", "demo"}:
+            raise SettingsError(
+                f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
+                'set judge, as in judge = "anthropic/claude-haiku-4-5"'
+            )
+        judge = metered("judge", own_judge, name, environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
@@ -204,16 +209,6 @@ def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *,
 def _mark(settings: Settings, suite: Suite) -> str:
     """Mark the identity of a target where verifiers run without a sandbox: a score that it could choose is another."""
     return CHECKS_UNBOXED if checks_warning(suite, settings.sandbox) else ""
-
-
-def _judge_name(settings: Settings, suite: Suite) -> str:
-    name = settings.judge or settings.model
-    if name in {"", "demo"}:
-        raise SettingsError(
-            f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
-            'set judge, as in judge = "anthropic/claude-haiku-4-5"'
-        )
-    return name
 
 
 def _handoff(root: Path) -> Path:

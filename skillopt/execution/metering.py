@@ -33,8 +33,6 @@ class Caps:
     rollouts: int = 0
 
 
-NO_CAPS: Final = Caps()
-
 # What failed like this may have been billed all the same.
 _PERHAPS_BILLED = frozenset({FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.MALFORMED, FailureKind.CRASHED})
 
@@ -46,8 +44,8 @@ class OutOfBudget(InfrastructureError):  # noqa: N818 - an ordinary end of a com
 class Meter:
     """Reserves budget for all calls of a run and counts their usage."""
 
-    def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic, closed: str = "") -> None:
-        self._caps = caps
+    def __init__(self, caps: Caps | None = None, clock: Callable[[], float] = time.monotonic, closed: str = "") -> None:
+        self._caps = caps or Caps()
         self._closed = closed
         self._clock = clock
         self._begun = clock()

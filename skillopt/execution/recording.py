@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError, UnreadRepliesError
+from skillopt.errors import AnswersPendingError, InfrastructureError, UnreadRepliesError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -13,7 +13,6 @@ from skillopt.loop.events import (
     VersionAccepted,
     encode_event,
 )
-from skillopt.loop.rollout_plan import least_rollouts
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, encode_skill
@@ -77,16 +76,6 @@ class Recording:
 
     def interrupted(self) -> None:
         """Keep what a run that ended early has in hand; here nothing."""
-
-
-def check_cap(suite: Suite, settings: Settings) -> None:
-    """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent."""
-    least = least_rollouts(suite, settings)
-    if settings.max_rollouts is not None and settings.max_rollouts < least:
-        raise SettingsError(
-            f"expected max_rollouts of at least {least} (baseline, one batch, one gate), "
-            f"found {settings.max_rollouts}; raise it"
-        )
 
 
 def config_of(settings: Settings, identities: Sequence[str]) -> str:

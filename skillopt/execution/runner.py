@@ -29,7 +29,7 @@ from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
-from skillopt.tasks import Task, digest_of
+from skillopt.tasks import digest_of
 
 R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
@@ -37,6 +37,11 @@ _ENOUGH_CUT_OFF: Final = 4
 
 _MOST_FAILURES: Final = 5
 """Failures in a row after which no more calls are made."""
+
+_PERMANENT: Final = frozenset(
+    {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
+)
+_AGAIN: Final = "correct this and run the same command again to continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,10 @@ class RecordedRunner:
         known = self._known(list(wanted))
         recorded = len(known)
         scores = _scores(known.values())
-        missing = sorted((key for key in wanted if key not in known), key=lambda key: self._place(wanted[key].task))
+        timed = self._seconds
+        # By whole seconds, the longest first; one that was never timed may take up to its limit.
+        lasts = {key: -round(timed.get(one.task.id, one.task.timeout)) for key, one in wanted.items()}
+        missing = sorted((key for key in wanted if key not in known), key=lasts.__getitem__)
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
@@ -144,7 +152,11 @@ class RecordedRunner:
         missing = [key for key in wanted if key not in known]
         self._count({key: reply.usage for key, reply in known.items()})
         for answers in self._run(lambda key: _asked(model, wanted[key], schema), missing):
-            known |= self._store_replies(model, answers)
+            pairs = [(key, self._kept(reply)) for key, reply in answers]
+            stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
+            self.paid_calls += len(pairs)
+            self._counted.update(stored)
+            known |= stored
             self._show(Activity("calls", len(known), len(wanted), len(known) - recorded))
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
@@ -173,17 +185,6 @@ class RecordedRunner:
         self.paid_rollouts += len(pairs)
         self._counted.update(key for key, _ in pairs)
         return stored, failed
-
-    def _store_replies(self, model: Model, answers: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
-        pairs = [(key, self._kept(reply)) for key, reply in answers]
-        stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
-        self.paid_calls += len(pairs)
-        self._counted.update(stored)
-        return stored
-
-    def _place(self, task: Task) -> int:
-        """Order tasks by whole seconds, the longest first; one that was never timed may take up to its limit."""
-        return -round(self._seconds.get(task.id, task.timeout))
 
     def _kept(self, reply: Reply) -> Reply:
         return replace(reply, text=self._masking.text(readable(reply.text)))
@@ -290,18 +291,10 @@ def _scores(rollouts: Iterable[Rollout]) -> list[float]:
     return [rollout.score.value for rollout in rollouts if rollout.score is not None]
 
 
-_AGAIN: Final = "correct this and run the same command again to continue"
-
-
 def _plain(failure: str) -> str:
     """Return a failure in the words of whoever failed, without our name for its kind."""
     kind, _, words = failure.partition(": ")
     return words if kind in set(FailureKind) else failure
-
-
-_PERMANENT: Final = frozenset(
-    {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
-)
 
 
 class CircuitBreaker:

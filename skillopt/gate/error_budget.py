@@ -57,3 +57,11 @@ class ErrorBudget:
     def spend(self, error: float) -> "ErrorBudget":
         """Return the budget after one more comparison."""
         return ErrorBudget(self.allowed, self.spent + error)
+
+
+def look_confidence(confidence: float, look: int) -> float:
+    """Return the confidence that a look asks for, so that all looks together err with at most the chance allowed.
+
+    The first takes half of that chance, each further one half of what is left: 1 - (1 - confidence) / 2^look.
+    """
+    return 1.0 - (1.0 - confidence) * 0.5**look

@@ -161,6 +161,7 @@ def _apply(skill: Skill, edits: tuple[Edit, ...]) -> tuple[Skill, tuple[Change, 
     return after, changes
 
 
+@lru_cache(maxsize=512)  # as above: in the demo 700 patches are asked for 4,000 times
 def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
     """Apply edits together; None where they do not fit."""
     try:

@@ -11,6 +11,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Pairs, compare, expect_measured, least_gain, tally
 from skillopt.gate.decide import Question, decide
+from skillopt.gate.error_budget import look_confidence
 from skillopt.gate.families import find_families
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.training_run import TrainingRun
@@ -30,14 +31,6 @@ class Released:
     skill: Skill
     looks: int = 0
     first: SkillDocument | None = None
-
-
-def look_confidence(confidence: float, look: int) -> float:
-    """Return the confidence that a look asks for, so that all looks together err with at most the chance allowed.
-
-    The first takes half of that chance, each further one half of what is left: 1 - (1 - confidence) / 2^look.
-    """
-    return 1.0 - (1.0 - confidence) * 0.5**look
 
 
 def check_release(

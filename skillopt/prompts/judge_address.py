@@ -74,28 +74,26 @@ def addressing_lines(text: str, known: str = "") -> tuple[str, frozenset[int]]:
 
     What the words of the suite's author, `known`, say themselves is no evidence.
     """
-    said = _reasons(known, _PATTERNS)
-    patterns = {reason: pattern for reason, pattern in _PATTERNS.items() if reason not in said}
+    said = _reasons(known, tuple(_PATTERNS))
+    reasons = tuple(reason for reason in _PATTERNS if reason not in said)
     lines = [line[:_LONGEST] for line in text.split("\n")]
     whole = " ".join(line.strip() for line in lines)
     if whole.isascii() and len(as_read(whole)) == len(whole):  # then parts read as they do in the whole
         seen = as_read(whole)
-        patterns = {
-            reason: pattern
-            for reason, pattern in patterns.items()
-            if pattern.search(seen) or ("#" in seen and reason == _OF_LINES)
-        }
-        if not patterns:
+        reasons = tuple(
+            reason for reason in reasons if _PATTERNS[reason].search(seen) or ("#" in seen and reason == _OF_LINES)
+        )
+        if not reasons:
             return "", frozenset()
-    found: dict[tuple[int, ...], list[str]] = {(at,): _reasons(line, patterns) for at, line in enumerate(lines)}
+    found: dict[tuple[int, ...], tuple[str, ...]] = {(at,): _reasons(line, reasons) for at, line in enumerate(lines)}
     for size in range(2, _WINDOW + 1):
         for at in range(len(lines) - size + 1):
             window = tuple(range(at, at + size))
             # Only what no part of the window says by itself, or its innocent neighbours were left out, too.
             if not any(found.get(window[i:j]) for j in range(1, size + 1) for i in range(j)):
-                found[window] = _reasons(" ".join(lines[line].strip() for line in window), patterns)
-    reasons = dict.fromkeys(reason for some in found.values() for reason in some)
-    return "; ".join(reasons), frozenset(line for window, some in found.items() if some for line in window)
+                found[window] = _reasons(" ".join(lines[line].strip() for line in window), reasons)
+    told = dict.fromkeys(reason for some in found.values() for reason in some)
+    return "; ".join(told), frozenset(line for window, some in found.items() if some for line in window)
 
 
 def leave_out_lines(text: str, lines: frozenset[int]) -> str:
@@ -110,6 +108,7 @@ def quote_lines(text: str) -> str:
     return "\n".join(f"| {line}" for line in safe.split("\n"))
 
 
-def _reasons(line: str, patterns: "dict[str, re.Pattern[str]]") -> list[str]:
+@lru_cache(maxsize=4096)  # the results of a task have most of their lines in common
+def _reasons(line: str, reasons: tuple[str, ...]) -> tuple[str, ...]:
     seen = as_read(line)
-    return [reason for reason, pattern in patterns.items() if pattern.search(seen)]
+    return tuple(reason for reason in reasons if _PATTERNS[reason].search(seen))

@@ -16,8 +16,8 @@ from skillopt.figures import (
     tally_passed,
 )
 from skillopt.gate.decide import Outcome
+from skillopt.gate.error_budget import look_confidence
 from skillopt.gate.grades import GRADE_MEANINGS
-from skillopt.loop.release_check import look_confidence
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import (
     bullets,

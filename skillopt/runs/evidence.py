@@ -26,7 +26,7 @@ from skillopt.tasks import Split, Task
 
 _RUNS = 50  # newest, which are searched for rejected edits
 
-_EXAMPLE_TOKENS = 600  # six examples fit into the first answer
+_EXAMPLE_TOKENS = 600  # four to six examples beside the table
 _WHOLE_TOKENS = 20_000
 """Budgets of a rollout in short form, and of one that is asked for."""
 
@@ -39,8 +39,6 @@ _FIRST_TOKENS = 3_700
 
 _AROUND = 25
 """Tokens of what stands around one rollout or one part."""
-
-_MOST_NAMED = 3  # unknown tasks: a model mends a few at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,11 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, *sections, *refused, *rejected)))
-    wanted = [task for task in train if task.id in tasks]
+    whole = tuple(
+        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
+        for task in train
+        for rollout in reversed(found.get(task.id, []) if task.id in tasks else [])
+    )
     return TaskEvidence(
         skill=skill.name,
         base=skill.digest[:SHORT],
@@ -121,7 +123,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         folded=folded,
         measured=tuple(rows),
         table=table,
-        rollouts=_whole(wanted, found) if tasks else tuple(_examples(groups, left)),
+        rollouts=whole if tasks else tuple(_examples(groups, left)),
         refused=refused,
         rejected=rejected,
         looks=looks + count_refused(root, skill.name, plan.suite.digest)[0],
@@ -132,9 +134,9 @@ def _check_known(tasks: Sequence[str], known: Sequence[str]) -> None:
     unknown = [name for name in tasks if name not in known]
     if not unknown:
         return
-    near = dict.fromkeys(one for name in unknown[:_MOST_NAMED] for one in get_close_matches(name, known, 3, 0.5))
+    near = dict.fromkeys(one for name in unknown[:3] for one in get_close_matches(name, known, 3, 0.5))
     meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
-    found = ", ".join(repr(name[:80]) for name in unknown[:_MOST_NAMED])
+    found = ", ".join(repr(name[:80]) for name in unknown[:3])
     raise UsageError(f"expected ids of train tasks, found {found}{meant}")
 
 
@@ -162,14 +164,6 @@ def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[_ShownRol
         if tokens < 0:
             return
         yield _ShownRollout(group.task.id, text)
-
-
-def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[_ShownRollout, ...]:
-    return tuple(
-        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
-        for task in tasks
-        for rollout in reversed(found.get(task.id, ()))
-    )
 
 
 def _passed(rollout: Rollout) -> bool:

@@ -1,8 +1,15 @@
-"""Forecast of what a run takes, rollouts, minutes and dollars, by simulated runs and recorded costs; spends nothing."""
+"""Forecast of a run, which spends nothing: what it can show, the rollouts, time and dollars it takes, the cap to set.
 
-from collections.abc import Sequence
+What it can show is read from a table of the gate's power; what it takes from simulated runs and recorded costs.
+"""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from statistics import fmean
@@ -11,19 +18,195 @@ from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
-from skillopt.errors import SkilloptError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import checks_warning, load_drivers, load_target
+from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
+from skillopt.review.gate import whole_repeats
 from skillopt.rollouts import Status
-from skillopt.runs.prospect import Prospect, Range, cap_to_set, expect_prospect, likely_calls
-from skillopt.settings import Settings
+from skillopt.safety.plurals import count_noun
+from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
 from skillopt.targets.drivers import find_harness_driver, find_model_driver
 from skillopt.targets.prices import cost_of, find_price, write_dollars
-from skillopt.tasks import Suite
+from skillopt.tasks import Split, Suite, Task
+
+_TABLE: Final = Path(__file__).with_name("power.csv")
+"""Made by `python -m tools.power_table` from the gate's own tests, at confidence 0.9."""
+
+_MOST_ROUNDS: Final = 4  # the last that the table has
+_COUNTED_ONCE: Final = 5
+"""Tasks from which even a target that always answers alike, so that each counts once, can be shown better here."""
+
+_PARTS: Final = 4
+"""Leaves or cells of JSON and tables that count one by one: there are more, but they fail together."""
+
+_GATED_TWICE: Final = 12
+"""Rollouts a `val` task from which a cap leaves the last gate all it can use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A median, and the range that holds eight of ten runs."""
+
+    low: float
+    median: float
+    high: float
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield low, median and high."""
+        return iter((self.low, self.median, self.high))
+
+    def below(self, cap: float | None) -> "Range":
+        """Return each figure, or a cap where that is lower."""
+        return Range(*(min(figure, cap or math.inf) for figure in self))
+
+    def written(self, write: Callable[[float], str] = "{:,.0f}".format) -> str:
+        """Return the median and its range, once where all look the same."""
+        low, median, high = map(write, self)
+        return median if low == high else f"{median} ({low} to {high})"
+
+
+_RUNS: Final = {
+    Preset.DEFAULT: {
+        6: (Range(3.7, 9.7, 16.7), Range(1, 4, 6)),
+        12: (Range(4.0, 8.3, 12.9), Range(2, 4, 7)),
+        24: (Range(4.7, 6.9, 13.6), Range(3, 6, 13)),
+        48: (Range(2.6, 4.9, 8.7), Range(3, 5, 13)),
+    },
+    Preset.PAPER: {
+        6: (Range(4.5, 7.0, 8.0), Range(10, 12, 14)),
+        12: (Range(5.5, 7.5, 8.0), Range(12, 14, 14)),
+        24: (Range(7.4, 7.5, 8.0), Range(14, 16, 22)),
+        48: (Range(7.2, 7.7, 8.1), Range(23, 26, 30)),
+    },
+}
+"""Tasks → rollouts a task and optimizer calls of a run, as `python -m benchmarks.run_table` simulates it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a run can show: the smallest true gains that half of the runs detect, simulated; None for none."""
+
+    can_show: bool
+    words: str
+    least_proven: float | None = None
+    least_here: float | None = None
+
+
+@cache
+def _table(parts: str, rounds: str) -> tuple[dict[str, str], ...]:
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(row for row in csv.DictReader(file) if (row["parts"], row["rounds"]) == (parts, rounds))
+
+
+def _power(suite: Suite, settings: Settings) -> tuple[int, float | None, float | None]:
+    """Return how many tasks judge a draft, and the smallest gains that are shown on new tasks, and on these."""
+    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
+    left = math.inf if plan.learning is None else plan.gate + plan.learning // 2
+    judged = len(val) if left >= 2 * len(val) else int(left // 2)
+    rounds = min(_MOST_ROUNDS, left // (2 * max(1, judged)))
+    table = _table("4" if _is_partial(val, settings) else "1", f"{rounds:.0f}")
+    rows = [row for row in table if int(row["tasks"]) <= judged]
+    cells = [rows[-1][name] if rows else "" for name in ("least_proven", "least_here")]
+    proven, here = (int(cell) / 100 if cell else None for cell in cells)
+    return judged, proven, here
+
+
+def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
+    """Return what a run on a suite can show, with the kind of scores that its tasks have."""
+    settled = settle_folds(suite, settings)
+    left_out, val = f"{suite.left_out}; " if suite.left_out else "", len(settled.tasks(Split.VAL))
+    if not _can_show(suite, settings):
+        count = count_noun(len(suite.splits), "task")
+        if _can_show(suite, settings.model_copy(update={"max_rollouts": None})):
+            problem = f"with max_rollouts {settings.max_rollouts} cannot detect any gain, however large"
+            step = f"raise it to {cap_to_set(suite, settings)}"
+        else:
+            partial = _is_partial([task for _, task in suite.splits], settings)
+            rows = _table("4" if partial else "1", str(_MOST_ROUNDS))
+            able = "detect any gain, however large" if _is_split(suite) else "be split into training and validation"
+            problem, enough = f"cannot {able}", next(row["tasks"] for row in rows if row["least_here"])
+            step = f"write at least {enough} tasks, without splits of your own"
+        return Prospect(can_show=False, words=f"{left_out}{count} {problem}; {step}")
+    if settings.gate is GateRule.STRICT:
+        words = f"{left_out}gate `strict` accepts any higher mean on {val} val tasks, without a test of significance"
+        return Prospect(can_show=True, words=words)
+    judged, proven, here = _power(settled, settings)
+    proven = None if settled.folds else proven
+    if proven is None and here is None:
+        cap = f"max_rollouts {settings.max_rollouts} is enough for a draft and the probability that it is better"
+        return Prospect(can_show=True, words=f"{left_out}{cap}, and too few to show a gain")
+    share = f"{judged}{'' if val == judged else f' of {val}'}"
+    judges = f"{share} tasks, which teach as well" if settled.folds else f"{share} val tasks"
+    unit = " points of score" if _is_partial(settled.tasks(Split.VAL), settings) else " points"
+    gains = [f"+{100 * here:.0f}{unit} on these tasks"] if here and not (proven and proven <= here) else []
+    new = "no gain" if proven is None else f"+{100 * proven:.0f}{'' if gains else unit}"
+    last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if judged < _COUNTED_ONCE else ""
+    shown = ", ".join([*gains, f"{new} on new tasks{last}"])
+    words = f"{left_out}{judges}. Detectable with 50% power (simulated): {shown}"
+    return Prospect(can_show=True, words=words, least_proven=proven, least_here=here)
+
+
+def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
+    """Return what a run can show, and refuse one that can show nothing; missing access is named with it."""
+    prospect = what_it_can_show(suite, settings)
+    if not prospect.can_show:
+        trouble = missing_access(settings, suite, trains=True)
+        raise UsageError(f"{trouble}. Also: {prospect.words}" if trouble else prospect.words)
+    return prospect
+
+
+def _is_split(suite: Suite) -> bool:
+    return bool(suite.tasks(Split.VAL) and (suite.folds or suite.tasks(Split.TRAIN)))
+
+
+def _can_show(suite: Suite, settings: Settings) -> bool:
+    settled, cap = settle_folds(suite, settings), settings.max_rollouts
+    if not _is_split(settled) or (cap is not None and cap < least_rollouts(suite, settings)):
+        return False
+    if settings.gate is GateRule.STRICT or (settled.folds and cap is not None):
+        return True  # a draft with its probability is worth a small cap
+    return _power(settled, settings)[-1] is not None
+
+
+def _is_partial(tasks: Sequence[Task], settings: Settings) -> bool:
+    return settings.metric is not Metric.HARD and fmean(map(_parts_of, tasks)) > 1
+
+
+def _parts_of(task: Task) -> int:
+    """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
+    rubrics = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind == "rubric")
+    criteria = sum(max(1, len(options.get("criteria", ()))) for options in rubrics)
+    others = [spec.kind for spec in task.verifier.parts if spec.kind != "rubric"]
+    return criteria + sum(_PARTS if kind in ("json", "table") else 1 for kind in others)
+
+
+def likely_calls(suite: Suite, settings: Settings) -> tuple[Range, Range]:
+    """Return the rollouts and the optimizer calls of a training, by simulated runs on about as many tasks."""
+    held_out, judged = len(suite.tasks(Split.TEST)), len(suite.tasks(Split.VAL))
+    tasks = len(suite.splits) - held_out
+    rows = _RUNS[settings.preset]
+    size = max((size for size in rows if size <= tasks), default=min(rows))
+    rollouts, calls = rows[size]
+    # The held-out test, and the tasks that each further harness measures the accepted text by, are run with both texts.
+    fixed = 2 * held_out + 2 * judged * whole_repeats(judged) * len(settings.targets[1:])
+    more = max(1.0, tasks / size)
+    return Range(*(figure * tasks + fixed for figure in rollouts)), Range(*(figure * more for figure in calls))
+
+
+def cap_to_set(suite: Suite, settings: Settings) -> int:
+    """Return a cap that nine of ten runs stay below, and under which tasks show what they can show without one."""
+    val = len(settle_folds(suite, settings).tasks(Split.VAL))
+    least = max(likely_calls(suite, settings)[0].high, _GATED_TWICE * val, least_rollouts(suite, settings))
+    cap = 10 * math.ceil(least / 10)
+    while not _can_show(suite, settings.model_copy(update={"max_rollouts": cap})):
+        cap += 10
+    return cap
+
 
 _TYPICAL: Final = {
     "agent": (29_000, 115_000, 2_500, 70.0),
@@ -41,7 +224,7 @@ _WITHIN: Final = (0.5, 1.0, 2.0)
 _MODELS: Final = {"claude-code": "claude-sonnet-5", "codex": "gpt-5.3-codex"}
 """The model whose price an agent has that was given none."""
 
-_CHATS: Final = frozenset({"anthropic", "openai", "openai-compatible"})
+_CHATS: Final = ("anthropic", "openai", "openai-compatible")
 _FREE: Final = frozenset({"", "demo", "handoff"})
 
 
@@ -114,28 +297,18 @@ def forecast(rollouts: Range, calls: Range, costs: tuple[Cost, Cost], settings: 
 
 def is_paid(names: str, settings: Settings) -> bool:
     """Return whether calls by one of some drivers cost money, or are taken off a subscription."""
-    drivers = [_parts(name)[0] for name in names.split(",")]
-    return any(one not in _FREE and (one != "openai-compatible" or not _is_near(settings.base_url)) for one in drivers)
-
-
-def _is_near(address: str) -> bool:
-    """Return whether a server is on this machine or in its own network; one that is not named yet is nowhere."""
-    host = urlsplit(address).hostname or ""
+    host = urlsplit(settings.base_url).hostname or ""
     try:
-        return ip_address(host).is_private
+        is_near = ip_address(host).is_private  # on this machine or in its own network
     except ValueError:
-        return "." not in host or host.endswith((".local", ".lan", ".localhost"))
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """Return the client and the model that a name chooses, empty for none."""
-    client, _, model = name.removeprefix("chat/").partition("/")
-    return client, model
+        is_near = "." not in host or host.endswith((".local", ".lan", ".localhost"))
+    drivers = [name.removeprefix("chat/").partition("/")[0] for name in names.split(",")]
+    return any(one not in _FREE and not (one == "openai-compatible" and is_near) for one in drivers)
 
 
 def _typical(kind: str, name: str, settings: Settings, own: float = 0.0) -> Cost:
     """Return what a call typically takes, with so many tokens of our own; what runs here costs nothing."""
-    driver, model = _parts(name)
+    driver, _, model = name.removeprefix("chat/").partition("/")
     if not driver:
         return Cost(0, None, None)
     if driver in _FREE:  # a program takes no time, a person takes any
@@ -187,14 +360,13 @@ class Estimate:
     keys: str
     cap: str
     missing: str
-    timed: float | None = None
-    """Seconds of the one call that a local server was asked for."""
+    timed: float | None = None  # seconds of the one call that a local server was asked for
 
 
 def _time_call(root: Path, settings: Settings, suite: Suite, skill: Skill) -> float | None:
     """Time one answer of a chat server on this machine or in its network, which costs nothing; None for no answer."""
-    client, _ = _parts(settings.by_target[0].harness)
-    if client not in _CHATS or is_paid(settings.by_target[0].harness, settings):
+    harness = settings.by_target[0].harness
+    if harness.removeprefix("chat/").partition("/")[0] not in _CHATS or is_paid(harness, settings):
         return None
     begun = monotonic()
     try:
@@ -218,8 +390,7 @@ def estimate(selection: Selection, *, timed: bool = False) -> Estimate:
     if settings.model:
         find_model_driver(settings.model)
     prospect, costs = expect_prospect(suite, settings), costs_of(project.root, settings, suite, target.skill())
-    asked = timed and not costs[0].recorded
-    seconds = _time_call(project.root, settings, suite, target.skill()) if asked else None
+    seconds = _time_call(project.root, settings, suite, target.skill()) if timed and not costs[0].recorded else None
     costs = (replace(costs[0], seconds=seconds), costs[1]) if seconds is not None else costs
     return Estimate(
         skill=target.name,

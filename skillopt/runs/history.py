@@ -339,12 +339,6 @@ def bring_refusals(selection: Selection, observer: RunObserver) -> None:
 def told_refusals(repository: Repository, told: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
     """List the edits that people refused, as a run is told of them; no reason gives away something of the suite."""
     found = peoples_refusals(repository, told)
-    words = without_leaks([PersonsWord(one.by, one.reason) for one in found], suite)
-    return tuple(replace(one, reason=word.reason) for one, word in zip(found, words, strict=True))
-
-
-def without_leaks(words: Sequence[PersonsWord], suite: Suite) -> tuple[PersonsWord, ...]:
-    """Leave out each reason that gives away something of a suite."""
-    protected = index_protected_text(suite) if words else None
-    leaking = {word.reason for word in words if protected and find_leaks(protected, word.reason, "")}
-    return tuple(replace(word, reason="") if word.reason in leaking else word for word in words)
+    protected = index_protected_text(suite) if found else None
+    leaking = {one.reason for one in found if protected and find_leaks(protected, one.reason, "")}
+    return tuple(replace(one, reason="") if one.reason in leaking else one for one in found)

@@ -14,11 +14,10 @@ from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS
 from skillopt.project import CONFIG, Selection
 from skillopt.reports.lines import lines_of
 from skillopt.rollouts import Usage
-from skillopt.runs.forecast import costs_of, forecast, is_paid, write_duration
+from skillopt.runs.forecast import Range, costs_of, expect_prospect, forecast, is_paid, likely_calls, write_duration
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
-from skillopt.runs.prospect import Range, expect_prospect, likely_calls
 from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.runs.run import open_draft
 from skillopt.safety.plurals import count_noun
@@ -155,7 +154,12 @@ class _Planned:
         likely = forecast(*numbers, costs_of(self.root, settings, plan.suite, target.skill()), settings)
         self._expect_cap(likely.price if likely.usd else "")
         limits = {name: float(cap) for name in ("max_usd", *_UNITS) if (cap := getattr(settings, name)) is not None}
-        words = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", _limit_words(limits))
+        usd = limits.get("max_usd")
+        caps = [write_dollars(usd)] if usd else []
+        caps += [f"{limits[name]:,.15g} {unit}" for name, unit in _UNITS.items() if name in limits]
+        none = "" if "max_usd" in limits else "; no cap on dollars is set"
+        in_force = f"Limits in force: {', '.join(caps) or 'none'}{none}."
+        words = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", in_force)
         flags = {**self.selection.flags, **{name: f"{limits[name]:.15g}" for name in self.given}}
         options = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
         options += ["--suite", str(self.selection.suite)] if self.selection.suite else []
@@ -179,17 +183,6 @@ class _Planned:
             f"user: {step} (for the job, or in {CONFIG})"
         )
 
-
-def _limit_words(limits: Mapping[str, float]) -> str:
-    """Return the limits in force in words."""
-    usd = limits.get("max_usd")
-    words = [write_dollars(usd)] if usd else []
-    words += [f"{limits[name]:,.15g} {unit}" for name, unit in _UNITS.items() if name in limits]
-    none = "" if "max_usd" in limits else "; no cap on dollars is set"
-    return f"Limits in force: {', '.join(words) or 'none'}{none}."
-
-
-_LINES = 30
 
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "
@@ -237,7 +230,7 @@ def report_job(root: Path, found: Job) -> JobReport:
     return JobReport(
         job=found,
         run=run,
-        events=tuple(lines[-_LINES:]),
+        events=tuple(lines[-30:]),
         next_step=_next_step(found, waits=run is not None and bool(run.draft)),
         spent=spent,
     )

@@ -22,7 +22,7 @@ from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
-from skillopt.tasks import Suite, digest_of
+from skillopt.tasks import Suite
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
 from skillopt.versions.refusals import refusals_of
@@ -108,24 +108,23 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     """Find the interrupted run that this command continues, or record a new one."""
     settings, suite = plan.target.settings, plan.suite
     config = config_of(settings, plan.identities)
-    interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
-    if interrupted is not None and _started_so(plan, interrupted, start):
-        _check_not_lower(ledger, interrupted, settings)
-        return ledger.begin_run(interrupted), True
-    for run in (_find_unseen(plan, ledger, config), _find_capped(ledger, plan.target.name, config, suite, settings)):
-        if run is not None and _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
+    runs = [run for run in ledger.runs(plan.target.name) if run.suite_digest == suite.digest]
+    same = next((run for run in runs if run.config == config), None)
+    if same is not None and same.state != "finished" and _started_so(plan, same, start):
+        _check_not_lower(ledger, same, settings)
+        return ledger.begin_run(same), True
+    found = []
+    if same is not None and same.state == "finished" and is_unreported(ledger.path.parent.parent, same.id):
+        found.append(same)
+    alike = next((run for run in runs if _without_caps(run.config) == _without_caps(config)), None)
+    if alike is not None and alike.config != config and _can_go_on(ledger, alike, suite, settings):
+        found.append(alike)
+    for run in found:
+        if _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
             if run.state == "finished":  # one that is stopped keeps its start, which tells what came before
                 ledger.end_run(run.id, "stopped", "it goes on")
             return ledger.begin_run(run), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
-
-
-def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None:
-    wanted = (config, plan.suite.digest)
-    newest = next((run for run in ledger.runs(plan.target.name) if (run.config, run.suite_digest) == wanted), None)
-    if newest is None or newest.state != "finished":
-        return None
-    return newest if is_unreported(ledger.path.parent.parent, newest.id) else None
 
 
 def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
@@ -229,21 +228,17 @@ def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Se
     return tuple(settings.model_copy(update=caps) for caps in (*stages, *more))
 
 
-def _find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings: Settings) -> RunRecord | None:
-    """Find the newest run that differs in its caps alone and can go on under higher ones, or under its last ones."""
-    alike = (run for run in ledger.runs(skill) if run.suite_digest == suite.digest)
-    record = next((run for run in alike if _without_caps(run.config) == _without_caps(config)), None)
-    if record is None or record.config == config:
-        return None
+def _can_go_on(ledger: Ledger, record: RunRecord, suite: Suite, settings: Settings) -> bool:
+    """Return whether a run that differs in its caps alone can go on under higher ones, or under its last ones."""
     events = recorded_events(ledger, record.id)
     stages, asked = _stages(record, events), _caps_of(settings)
     higher = _is_higher(asked, stages[-1])
     if record.state != "finished":
-        return record if asked == stages[-1] or higher else None
+        return asked == stages[-1] or higher
     ended = next((event for event in reversed(events) if isinstance(event, RunEnded)), None)
     # What folds have joined cannot be parted.
     folded = settle_folds(suite, settings.model_copy(update=stages[0])).folds is not None
-    return record if ended is not None and ended.capped and higher and not (folded and ended.accepted) else None
+    return ended is not None and ended.capped and higher and not (folded and ended.accepted)
 
 
 def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:

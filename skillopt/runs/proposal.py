@@ -41,8 +41,7 @@ from skillopt.versions.decisions import edits_of
 SHORT = 12
 """Characters of a digest that name an incumbent."""
 
-_MOST_BYTES = 1_000_000  # of a file: far more than a skill may have
-
+_MOST_BYTES = 1_000_000  # bytes, before they are parsed
 
 MOST_EDITS: Final = 64
 """Edits of one proposal at most, whatever the budget is."""

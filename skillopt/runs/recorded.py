@@ -37,7 +37,7 @@ from skillopt.versions.commit_message import Version
 _LEAST_RUNS: Final = 3
 """Runs from which a task that passed always, or never, is said to."""
 
-_UNDECIDED: Final = 0.2
+_UNDECIDED: Final = 0.2  # a judge that tosses a coin differs in half of the pairs
 _CANNOT_TELL: Final = 1 / 3
 _LEAST_MARKS: Final = 4
 """A criterion is undecided where so many readings of one result differ, or say that they cannot tell, so often."""
@@ -100,7 +100,16 @@ def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[st
 
 def count_outcomes(suite: Suite, rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[TaskOutcomes, ...]:
     """Say of each task how it went, in the order of the suite."""
-    return tuple(_outcomes(task.id, rollouts.get(task.id, ())) for _, task in suite.splits)
+    found = []
+    for _, task in suite.splits:
+        by_text: dict[str, list[bool]] = defaultdict(list)
+        for one in rollouts.get(task.id, ()):
+            if one.score is not None:
+                by_text[one.skill_digest].append(one.score.passed)
+        outcomes = [passed for own in by_text.values() for passed in own]
+        standing = _standing(outcomes, by_text.values())
+        found.append(TaskOutcomes(task.id, len(outcomes), sum(outcomes), len(by_text), standing))
+    return tuple(found)
 
 
 def marks_of_criteria(rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[CriterionMarks, ...]:
@@ -114,15 +123,6 @@ def marks_of_criteria(rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[Criter
         criteria = judged[-1].criteria if judged else ()
         found += [_marks(task, at, text, by_result.values()) for at, text in enumerate(criteria)]
     return tuple(found)
-
-
-def _outcomes(task: str, rollouts: Sequence[Rollout]) -> TaskOutcomes:
-    by_text: dict[str, list[bool]] = defaultdict(list)
-    for one in rollouts:
-        if one.score is not None:
-            by_text[one.skill_digest].append(one.score.passed)
-    outcomes = [passed for own in by_text.values() for passed in own]
-    return TaskOutcomes(task, len(outcomes), sum(outcomes), len(by_text), _standing(outcomes, by_text.values()))
 
 
 def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> TaskStanding:

@@ -22,7 +22,6 @@ from skillopt.figures import (
     name_grade,
     read_gain,
 )
-from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Against, Grade, Grading, gain_words
 from skillopt.loop.draft import find_held
@@ -64,7 +63,7 @@ from skillopt.versions.repository import NewVersion, Repository
 _RUN: Final = "Skillopt-Run"
 _ELSEWHERE: Final = "further harness"
 
-_MOST_REFUSALS: Final = 200
+_MOST_REFUSALS: Final = 200  # the newest; every edit is compared with each
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +318,7 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
 _Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
-_WIDTH = 72
+_WIDTH = 72  # of a commit message, as git indents it
 _GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
@@ -330,6 +329,10 @@ def version_of(
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
     subject, measured = _subject(event.changes), headline_of_verdict(verdict)
+    least = f"at least {usage.at_least:.2f}" if usage.at_least else "unknown"
+    place = "" if record.kind == "shrink" else VAL
+    result = f"{comparison_words(verdict, place)}; {len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
+    reason = "" if place else f" {verdict.reason[0].upper()}{verdict.reason[1:]}."
     trailers = (
         ("Skillopt-Step", str(event.step)),
         *(() if event.grading is None else _grade_trailers(event.grading, measured)),
@@ -338,10 +341,10 @@ def version_of(
         ("Confidence", f"{verdict.confidence:.3f}"),
         (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
-        ("Cost-USD", _dollars(usage)),
+        ("Cost-USD", least if usage.usd is None else f"{usage.usd:.2f}"),
         *_token_trailers(record, event.text),
     )
-    return _commit(record, event, (at, parent), (subject, _result(verdict, record)), trailers)
+    return _commit(record, event, (at, parent), (subject, result + reason), trailers)
 
 
 def _commit(
@@ -372,18 +375,6 @@ def _commit(
             *edit_trailers([change.edit for change in event.changes]),
         ),
     )
-
-
-def _result(verdict: Verdict, record: RunRecord) -> str:
-    place = "" if record.kind == "shrink" else VAL
-    result = f"{comparison_words(verdict, place)}; {len(verdict.fixed)} fixed, {len(verdict.broken)} broken."
-    return result if place else f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
-
-
-def _dollars(usage: Usage) -> str:
-    if usage.usd is not None:
-        return f"{usage.usd:.2f}"
-    return f"at least {usage.at_least:.2f}" if usage.at_least else "unknown"
 
 
 def _subject(changes: Sequence[Change]) -> str:

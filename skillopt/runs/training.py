@@ -1,12 +1,10 @@
 """Begin or continue a training with accepted versions in git and one writer per skill."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
-from skillopt.errors import AnswersPendingError, NothingMeasuredError
+from skillopt.errors import NothingMeasuredError
 from skillopt.execution.calls import run_training
 from skillopt.execution.memory import memory_baseline
 from skillopt.execution.metering import Meter
@@ -17,19 +15,15 @@ from skillopt.loop.gained import gained_by_draft
 from skillopt.project import Selection
 from skillopt.reports.lines import why_nothing
 from skillopt.rollouts import Usage
+from skillopt.runs.forecast import expect_prospect
 from skillopt.runs.history import bring_refusals, released_of, told_refusals
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
-from skillopt.runs.prospect import expect_prospect
 from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
-from skillopt.settings import Settings
 from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.targets.handoff import HandoffFolder
-
-_BY_HAND: Final = "handoff"
-_KEPT: Final = "the branch of versions starts with a commit of it"
+from skillopt.targets.handoff import forget_unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +67,19 @@ def optimize(
             if finding.severity is Severity.ERROR:
                 observer.notice(str(finding))
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
-            observer.notice(f"training the uncommitted text of {name}; {_KEPT}")
+            observer.notice(
+                f"training the uncommitted text of {name}; the branch of versions starts with a commit of it"
+            )
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until)
         released = released_of(plan, ledger, record)
         refused = told_refusals(plan.repository, record.refusals, plan.suite)
-        with _handing_off(plan.target.settings, root):
-            done = run_training(run, plan.suite, released, spent=spent, refused=refused)
+        settings = plan.target.settings
+        if {"handoff", "chat/handoff"} & {*settings.targets, settings.model, settings.judge, settings.reviewer}:
+            forget_unanswered(root / ".skillopt" / "handoff")
+        done = run_training(run, plan.suite, released, spent=spent, refused=refused)
         used = ledger.spending(record.id)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
@@ -107,19 +105,3 @@ def optimize(
         memory_warning=memory.warning(done.headline or waiting) if memory else "",
         capped=any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
     )
-
-
-@contextmanager
-def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
-    """List what a run hands off, and remove afterwards what it has read or asks no more."""
-    if not {_BY_HAND, f"chat/{_BY_HAND}"} & {*settings.targets, settings.model, settings.judge, settings.reviewer}:
-        yield
-        return
-    folder = HandoffFolder(root / ".skillopt" / _BY_HAND)
-    folder.begin()
-    try:
-        yield
-    except AnswersPendingError:
-        folder.clean()
-        raise
-    folder.clean()

@@ -64,10 +64,8 @@ def become_recorded(outside: socket.socket, argv: list[str], environment: Mappin
 
 
 def _install(architecture: int, seccomp: int) -> int:
-    system, code = (
-        ctypes.CDLL(None, use_errno=True),
-        ctypes.create_string_buffer(_filter(architecture, reads=records_reads())),
-    )
+    system = ctypes.CDLL(None, use_errno=True)
+    code = ctypes.create_string_buffer(_filter(architecture, reads=records_reads()))
     system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     program = struct.pack("HP", len(code) // 8, ctypes.addressof(code))
     listener = system.syscall(seccomp, 1, _FLAGS | _WAIT_KILLABLE, program)

@@ -60,7 +60,7 @@ _CLOSED: Final = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent")
 _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-session")
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
 _SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "nix")
-_SECONDS: Final = 20.0
+_SECONDS: Final = 20.0  # for a start that takes a tenth of a second, on a machine that is busy
 _LARGEST_TMPFS: Final = str(1 << 30)
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
 
@@ -109,9 +109,8 @@ class Sandbox:
         """
         if not self.active:
             return tuple(argv)
-        return _boxed(
-            argv, (home, workspace), _endpoints(urls, os.environ), shown, record=record, env=env or {}, start=start
-        )
+        own, ends = (home, workspace), _endpoints(urls)
+        return _boxed(argv, own, ends, shown, record=record, env=env or {}, start=start)
 
     def wrap_check(
         self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = (), unlinked: Sequence[str] = ()
@@ -183,31 +182,16 @@ def _boxed(  # noqa: PLR0913, PLR0917 - as above
     gateway = (os.path.realpath(sys.executable), "-I", "-S", "-c", _GATEWAY)
     # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
     programs = [program for program in (argv[0], gateway[0]) if program not in shown]
-    mounts = _mounts(own, programs, shown)
-    if start:
-        wanted = (*_kept(programs), *shown, sys.base_prefix, _PACKAGE)
-        mounts = _root_mounts(workspace, (home,), wanted)
+    wanted = (*_kept(programs), *shown, sys.base_prefix, _PACKAGE)
+    mounts = _root_mounts(workspace, (home,), wanted) if start else _mounts(own, programs, shown)
     named: tuple[str, ...] = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     if Path(_RESOLVER).exists():  # where there is none, programs ask this machine anyway
         named += ("--ro-bind", str(servers), os.path.realpath(_RESOLVER))
-    system = "\n".join((*_kept(programs), *shown, sys.base_prefix, _PACKAGE))
     return (
-        *(*gateway, "outside", str(net), meant, record, "" if start else workspace, system),
+        *(*gateway, "outside", str(net), meant, record, "" if start else workspace, "\n".join(wanted)),
         *(_BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
-        *(
-            *gateway,
-            "border",
-            str(net),
-            heard,
-            _BWRAP,
-            *_CLOSED,
-            *_ALONE,
-            *mounts,
-            *named,
-            "--chdir",
-            start or workspace,
-            "--",
-        ),
+        *(*gateway, "border", str(net), heard),
+        *(_BWRAP, *_CLOSED, *_ALONE, *mounts, *named, "--chdir", start or workspace, "--"),
         *(*gateway, "inside", str(net), "", *argv),
     )
 
@@ -311,8 +295,8 @@ def _kept(programs: Sequence[str]) -> list[str]:
     return kept
 
 
-def _endpoints(urls: Sequence[str], environment: Mapping[str, str]) -> list[tuple[str, int]]:
-    proxies = [environment[name] for name in _PROXIES if environment.get(name)]
+def _endpoints(urls: Sequence[str]) -> list[tuple[str, int]]:
+    proxies = [os.environ[name] for name in _PROXIES if os.environ.get(name)]
     found = []
     for address in filter(None, (*urls, *proxies)):
         split = urlsplit(address if "//" in address else f"//{address}", scheme="http")

@@ -8,8 +8,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.limits import verifier_limits
-from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process, verifier_limits
 from skillopt.sandbox.workspace import Workspace
 
 _GIT: Final = {
@@ -50,7 +49,12 @@ class CheckProgram:
 def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
     """Run the program of a verifier and end everything that it started."""
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)))
-    _expect_program(program.argv[0], cwd, path)
+    name = program.argv[0]
+    if not (os.access(Path(cwd, name), os.X_OK) if "/" in name else shutil.which(name, path=path)):
+        raise InfrastructureError(
+            f"could not start {name!r}: expected a program on the PATH or an executable file of the verifier, found "
+            "none; install it, or correct the command"
+        )
     with Workspace.create() as home:
         places = {
             "PATH": os.pathsep.join((*program.tools, path)),
@@ -66,24 +70,13 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
         finally:
             if not box.active:
                 end_inheritors(home.path)
-    return _as_without_box(program.argv[0], ended) if box.active else ended
-
-
-def _expect_program(program: str, cwd: str, path: str) -> None:
-    found = os.access(Path(cwd, program), os.X_OK) if "/" in program else shutil.which(program, path=path)
-    if not found:
-        raise InfrastructureError(
-            f"could not start {program!r}: expected a program on the PATH or an executable file of the verifier, "
-            "found none; install it, or correct the command"
-        )
-
-
-def _as_without_box(program: str, ended: ProcessResult) -> ProcessResult:
+    if not box.active:
+        return ended
     if ended.status == 1 and ended.stderr.startswith("bwrap: "):
         raise InfrastructureError(
-            f"could not start {program!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "
+            f"could not start {name!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "
             "shows it, such as /usr/bin, or correct the command"
         )
-    if _FIRST_SIGNAL <= ended.status <= _LAST_SIGNAL and Path(program).name not in _SHELLS:
-        return replace(ended, status=128 - ended.status)
+    if _FIRST_SIGNAL <= ended.status <= _LAST_SIGNAL and Path(name).name not in _SHELLS:
+        return replace(ended, status=128 - ended.status)  # as it is without a sandbox
     return ended

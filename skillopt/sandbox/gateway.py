@@ -61,15 +61,10 @@ def border(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> in
 def inside(folder: str, _: list[tuple[str, int]], argv: list[str]) -> int:
     """Become a command, of which the outside records what it does."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    environment = _own_environment(f"{folder}/{ENVIRONMENT}")
-    return become_recorded(_connect(folder), argv, environment)
-
-
-def _own_environment(path: str) -> dict[bytes, bytes]:
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes long to load
+    with open(f"{folder}/{ENVIRONMENT}", "rb") as file:  # noqa: PTH123 - pathlib takes long to load
         pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
-    os.unlink(path)  # noqa: PTH108 - as above
-    return {**os.environb, **{name: value for name, _, value in pairs}}
+    os.unlink(f"{folder}/{ENVIRONMENT}")  # noqa: PTH108 - as above
+    return become_recorded(_connect(folder), argv, {**os.environb, **{name: value for name, _, value in pairs}})
 
 
 def _meet(meeting: socket.socket, endpoints: list[tuple[str, int]], calls: HeldCalls, stop: threading.Event) -> None:
@@ -82,13 +77,13 @@ def _meet(meeting: socket.socket, endpoints: list[tuple[str, int]], calls: HeldC
         threading.Thread(target=_serve, args=(listener, endpoint, calls.record), daemon=True).start()
     program, _ = meeting.accept()
     pid, _, _ = struct.unpack("3i", program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    threading.Thread(target=_interrupt, args=(pid, stop), daemon=True).start()
+
+    def interrupt() -> None:
+        stop.wait()
+        os.kill(pid, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     calls.serve(program, pid)
-
-
-def _interrupt(pid: int, stop: threading.Event) -> None:
-    stop.wait()
-    os.kill(pid, signal.SIGINT)
 
 
 def _answer_names(asked: socket.socket, record: ActRecord) -> None:

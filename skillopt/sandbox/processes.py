@@ -1,5 +1,8 @@
 """Running a program with limits on time, processes, memory and disk, and ending everything that it started.
 
+Limits of the kernel do not fit: the one on processes counts all of a user's and not root's, the one on address space
+stops programs that reserve much and use little, as Node does. So the process tree is looked at several times a second.
+
 Invariants, whatever the program does:
 1. No process of its own group outlives the call, and none that is below it when a limit ends it.
 2. Its outputs cannot block it or us, and of each only the first and the last part is kept.
@@ -18,19 +21,86 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError
-from skillopt.sandbox.limits import Limits, Watch, descendants, process_numbers
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import File
 
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05  # half of how often the limits look at processes
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _FIRST_TO_DIE: Final = "1000"
 _SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
 _abandoned = threading.Event()
+_GIBIBYTE: Final = 1 << 30
+_PROCESSES_SECONDS: Final = 0.1  # often enough to end a fork bomb before it fills the machine's table
+_DISK_SECONDS: Final = 0.5  # seldomer: every folder is walked
+_SHARE: Final = 10
+"""Looking takes at most one part in so many of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use together with all that it starts."""
+
+    processes: int
+    memory: int
+    disk: int
+
+
+@lru_cache(maxsize=1)
+def rollout_limits() -> Limits:
+    """Return limits of a rollout: 256 processes, or 4 a core; 8 GiB or 3/4 of the memory there is; 4 GiB of disk."""
+    return _limits(8, 4)
+
+
+@lru_cache(maxsize=1)
+def verifier_limits() -> Limits:
+    """Return limits of a verifier: 256 processes, or 4 a core; 4 GiB or 3/4 of the memory there is; 2 GiB of disk."""
+    return _limits(4, 2)
+
+
+def _limits(memory: int, disk: int) -> Limits:
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    processes = max(256, 4 * (os.cpu_count() or 1))
+    return Limits(processes, min(memory * _GIBIBYTE, there), disk * _GIBIBYTE)
+
+
+class Watch:
+    """Tells when a program uses more than its limits."""
+
+    def __init__(self, limits: Limits, folders: Sequence[str]) -> None:
+        self._limits = limits
+        self._folders = folders
+        now = time.monotonic()
+        self._next_processes, self._next_disk = now + _PROCESSES_SECONDS, now + _DISK_SECONDS
+
+    def exceeded(self, root: int) -> str:
+        """Say which limit a process and those below it have passed; empty for none, or if it is too early to look."""
+        begun = time.monotonic()
+        found = ""
+        if begun >= self._next_processes:
+            found = self._processes(root)
+            self._next_processes = _next(begun, _PROCESSES_SECONDS)
+        if not found and begun >= self._next_disk:
+            used, most = sum(folder_size(folder, on_disk=True) for folder in self._folders), self._limits.disk
+            found = f"more than {most / _GIBIBYTE:.1f} GiB on disk" if used > most else ""
+            self._next_disk = _next(begun, _DISK_SECONDS)
+        return found
+
+    def _processes(self, root: int) -> str:
+        tree = [root, *descendants(root)]
+        if len(tree) > self._limits.processes:
+            return f"more than {self._limits.processes} processes"
+        used, most = sum(_unshared(number) for number in tree), self._limits.memory
+        return f"more than {most / _GIBIBYTE:.1f} GiB of memory" if used > most else ""
+
+
+def _next(begun: float, pause: float) -> float:
+    now = time.monotonic()
+    return now + max(pause, _SHARE * (now - begun))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +155,8 @@ def run_process(  # noqa: PLR0913 - the last three are seldom given
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            message = f"could not start {argv[0]!r}: {error}; install it, or correct the command"
-            raise InfrastructureError(message) from error
+            problem = f"could not start {argv[0]!r}: {error}"
+            raise InfrastructureError(f"{problem}; install it, or correct the command") from error
         if limits is not None:
             _bound(process.pid, limits)
         watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
@@ -138,7 +208,12 @@ def _follow(
             while process.poll() is None and not exceeded and time.monotonic() < deadline:
                 if stop.is_set():
                     deadline = time.monotonic()
-                _wait_a_little(process, selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
+                seconds = min(_POLL_SECONDS, max(deadline - time.monotonic(), 0))
+                if selector.get_map():
+                    _read_ready(selector, seconds)
+                else:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(seconds)
                 exceeded = watch.exceeded(process.pid) if watch else ""
             if exceeded:
                 _end_tree(process.pid)
@@ -151,14 +226,6 @@ def _follow(
     finally:
         _end_group(process)
     return ProcessResult(process.wait(), out.text(), err.text(), timed_out, exceeded)
-
-
-def _wait_a_little(process: "subprocess.Popen[bytes]", selector: selectors.BaseSelector, seconds: float) -> None:
-    if selector.get_map():
-        _read_ready(selector, seconds)
-    else:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
 
 
 def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
@@ -204,7 +271,10 @@ def end_inheritors(home: str) -> None:
     """
     mark = f"={home}".encode()
     for pause in _KILL_PAUSES:
-        found = [number for number in process_numbers() if mark in _environment(number)]
+        found = list[int]()
+        for number in process_numbers():
+            with suppress(OSError):
+                found += [number] if mark in Path(f"/proc/{number}/environ").read_bytes() else []
         if not found:
             return
         for number in found:
@@ -217,8 +287,55 @@ def _signal(number: int, sign: signal.Signals) -> None:
         os.kill(number, sign)
 
 
-def _environment(process: int) -> bytes:
+def process_numbers() -> list[int]:
+    """List the numbers of all processes that can be seen; none where there is no `/proc`."""
     try:
-        return Path(f"/proc/{process}/environ").read_bytes()
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names are all it needs
     except OSError:
-        return b""
+        return []
+
+
+def descendants(root: int) -> list[int]:
+    """List the processes below one, at any depth."""
+    children = _table.children()
+    found, waiting = list[int](), [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+class _ProcessTable:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read_at = 0.0
+        self._children: dict[int, list[int]] = {}
+
+    def children(self) -> dict[int, list[int]]:
+        with self._lock:
+            if time.monotonic() - self._read_at >= _PROCESSES_SECONDS / 2:
+                self._children = {}
+                for number in process_numbers():
+                    self._children.setdefault(_parent(number), []).append(number)
+                self._read_at = time.monotonic()
+            return self._children
+
+
+_table = _ProcessTable()
+
+
+def _parent(number: int) -> int:
+    try:
+        # A name can hold spaces and brackets, so fields are counted from its end.
+        return int(Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _unshared(number: int) -> int:
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_bytes().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")

@@ -27,16 +27,14 @@ from skillopt.tasks import File
 _OUTSIDE_REACH: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
-_MOST_ENTRIES: Final = 100_000
+_MOST_ENTRIES: Final = 100_000  # a hundred times what a large project has
 _DEEPEST: Final = 64
 """Folders deep from which on nothing is looked at: the time to list a folder grows with the length of its path."""
 
 _FEW: Final = 1_000
 """Entries that are removed at once, in about 0.1 s; of more a process takes care that nobody waits for."""
 
-_LARGEST: Final = 1_000_000_000
-_NOWHERE: Final = subprocess.DEVNULL
-_EMPTY: Final = 'rm -rf "$1" || { chmod -R u+rwx "$1"; rm -rf "$1"; }'
+_LARGEST: Final = 1_000_000_000  # bytes, as the message says
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _Made = Iterator["Workspace"]
 _BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
@@ -257,6 +255,8 @@ def _discard(path: str) -> None:
             shutil.rmtree(path)
             return
     # Folders without permission, or thousands deep, too: the system's own tools get through both.
-    script = f"{{ {_EMPTY}; }} {'&' * many}"
+    nothing = subprocess.DEVNULL
+    script = 'rm -rf "$1" || { chmod -R u+rwx "$1"; rm -rf "$1"; }'
+    argv = ("/bin/sh", "-c", f"{{ {script}; }} {'&' * many}", "sh", path)
     with suppress(OSError):
-        subprocess.run(("/bin/sh", "-c", script, "sh", path), cwd="/", check=False, stdout=_NOWHERE, stderr=_NOWHERE)
+        subprocess.run(argv, cwd="/", check=False, stdout=nothing, stderr=nothing)

@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
@@ -33,12 +33,9 @@ _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _STARTING: Final = timedelta(seconds=60)
 """How long a process may take until it holds its lock."""
 
-_LOOK: Final = 0.05
-_TAIL: Final = 4_000
-_MOST_OUTPUT: Final = 200_000
-_PROGRAM: Final = (sys.executable, "-m", "skillopt.commands.job_process")
-_INTERRUPTED: Final = 130
-_NEGATIVE: Final = 1
+_TAIL: Final = 4_000  # bytes of progress, some fifty lines
+_MOST_OUTPUT: Final = 200_000  # bytes: more than a client shows
+_INTERRUPTED: Final = 130  # as shells give it
 
 
 class JobState(StrEnum):
@@ -74,6 +71,15 @@ class _Order:
     created_at: str
     limits: Mapping[str, float] = field(default_factory=dict)
     words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    exit_code: int | None = None
+    ended_at: str = ""
+
+
+_Noted = TypeVar("_Noted", _Ended, JobProgress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +119,8 @@ def start_job(
         order = _Order(skill=skill, command=arguments, created_at=created, limits=limits, words=words)
         _write(own / "order.json", json.dumps(asdict(order), ensure_ascii=False))
     try:
-        start_detached([*_PROGRAM, str(own)], folder=root, output=own / "output", errors=own / "progress")
+        program = [sys.executable, "-m", "skillopt.commands.job_process", str(own)]
+        start_detached(program, folder=root, output=own / "output", errors=own / "progress")
     except OSError as error:
         finish_job(own, 3)
         raise InfrastructureError(
@@ -151,7 +158,7 @@ def wait_for_job(root: Path, name: str, seconds: float) -> Job:
     """Wait until a job is not running any more, for so many seconds at most."""
     latest = time.monotonic() + seconds
     while (job := find_job(root, name)).state is JobState.RUNNING and time.monotonic() < latest:
-        time.sleep(_LOOK)
+        time.sleep(0.05)
     return job
 
 
@@ -182,13 +189,13 @@ def job_process(folder: Path) -> Iterator[tuple[str, ...]]:
 
 def finish_job(folder: Path, exit_code: int) -> None:
     """Record the exit code of a job and when it ended."""
-    ended = {"exit_code": exit_code, "ended_at": datetime.now(UTC).isoformat(timespec="seconds")}
-    _write(folder / "ended.json", json.dumps(ended))
+    ended = _Ended(exit_code, datetime.now(UTC).isoformat(timespec="seconds"))
+    _write(folder / "ended.json", json.dumps(asdict(ended)))
 
 
 def _order(folder: Path) -> _Order:
     # Another version of the program may have written more, or less.
-    order: _Order = _adapter(_Order).validate_json((folder / "order.json").read_bytes())
+    order: _Order = _adapters()[_Order].validate_json((folder / "order.json").read_bytes())
     if not order.command:
         raise ValueError(f"{folder}: expected a command, found none")
     if datetime.fromisoformat(order.created_at).tzinfo is None:
@@ -197,8 +204,8 @@ def _order(folder: Path) -> _Order:
 
 
 @cache
-def _adapter(kind: type[object]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _adapters() -> dict[type, TypeAdapter[Any]]:
+    return {kind: TypeAdapter(kind) for kind in (_Order, _Ended, JobProgress)}
 
 
 def _read(folder: Path) -> Job | None:
@@ -209,27 +216,25 @@ def _read(folder: Path) -> Job | None:
         return None
     # In this order: a process that ends between the two reads has recorded its end by the second.
     alive = _alive(folder, order)
-    ended = _ended(folder)
-    code = ended.get("exit_code")
-    state = _state(code, alive=alive, cancelled=(folder / "cancelled").exists())
+    ended = _recorded(folder / "ended.json", _Ended)
     return Job(
         **asdict(order),
         id=folder.name,
-        ended_at=str(ended.get("ended_at", "")),
-        state=state,
-        exit_code=code if isinstance(code, int) else None,
+        ended_at=ended.ended_at,
+        state=_state(ended.exit_code, alive=alive, cancelled=(folder / "cancelled").exists()),
+        exit_code=ended.exit_code,
         output=_part(folder / "output"),
         progress=_part(folder / "progress", last=True),
-        noted=_noted(folder),
+        noted=_recorded(folder / _PROGRESS, JobProgress),
     )
 
 
-def _state(code: object, *, alive: bool, cancelled: bool) -> JobState:
+def _state(code: int | None, *, alive: bool, cancelled: bool) -> JobState:
     if code is None:
         return JobState.RUNNING if alive else JobState.CANCELLED if cancelled else JobState.LOST
     if code == _INTERRUPTED:
         return JobState.CANCELLED
-    return JobState.DONE if code in (0, _NEGATIVE) else JobState.FAILED
+    return JobState.DONE if code in (0, 1) else JobState.FAILED  # 1 is a result, too: not better
 
 
 def _alive(folder: Path, order: _Order) -> bool:
@@ -242,12 +247,13 @@ def _alive(folder: Path, order: _Order) -> bool:
         return True
 
 
-def _ended(folder: Path) -> dict[str, object]:
+def _recorded(file: Path, kind: type[_Noted]) -> _Noted:
+    """Read what a process noted; as at its start before the first note, or where another version wrote it."""
     try:
-        loaded = json.loads((folder / "ended.json").read_text(encoding="utf-8"))
+        noted: _Noted = _adapters()[kind].validate_json(file.read_bytes())
     except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+        return kind()
+    return noted
 
 
 def _part(path: Path, *, last: bool = False) -> str:
@@ -278,22 +284,9 @@ def note_progress_in(folder: Path) -> None:
 
 def note_progress(progress: JobProgress) -> None:
     """Write down how far the job is that this process is; do nothing where it is none, or cannot."""
-    folder = _FOLDER.get()
-    if folder is None:
-        return
-    try:
-        _write(folder / _PROGRESS, json.dumps(asdict(progress)))
-    except OSError:  # a full disk stops the work elsewhere, with a message
-        return
-
-
-def _noted(folder: Path) -> JobProgress:
-    """Read how far a job is; nothing before its first note, or where another version of the program wrote it."""
-    try:
-        noted: JobProgress = _adapter(JobProgress).validate_json((folder / _PROGRESS).read_bytes())
-    except (OSError, ValueError):
-        return JobProgress()
-    return noted
+    if (folder := _FOLDER.get()) is not None:
+        with suppress(OSError):  # a full disk stops the work elsewhere, with a message
+            _write(folder / _PROGRESS, json.dumps(asdict(progress)))
 
 
 def start_detached(command: Sequence[str], *, folder: Path, output: Path, errors: Path) -> None:

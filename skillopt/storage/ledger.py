@@ -9,23 +9,27 @@ Invariants:
 
 import json
 import sqlite3
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, Literal, TypeVar
 
+from pydantic import TypeAdapter
+
 from skillopt.errors import LedgerError, UsageError
-from skillopt.rollouts import Reply, Rollout, Usage, readable
+from skillopt.rollouts import Reply, Rollout, Stream, Usage, readable
 from skillopt.storage.locks import state_folder
-from skillopt.storage.payloads import Payloads
 from skillopt.storage.schema import connect_database, create_database, explain_errors, row_digest, sound_rows
 from skillopt.tasks import digest_of
 
 _Answer = TypeVar("_Answer", Rollout, Reply)
-_CHUNK: Final = 500
+_CHUNK: Final = 500  # keys of one query; SQLite takes 999 of old builds
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _COLUMNS: Final = """key, kind, run, task, skill, repeat, score, passed, input_tokens, output_tokens, usd, at, identity,
 judge_calls, judge_tokens, judge_usd, digest"""
@@ -47,6 +51,11 @@ SELECT COUNT(*), AVG(tokens), CASE WHEN COUNT(usd) = COUNT(*) THEN AVG(usd) END 
 _NEWEST: Final = 500
 """Answers whose costs and times are read: what the others took says little of what one takes now."""
 
+_STREAM_LENGTH: Final = Stream.LEARNING.repeat(0)
+_COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW))
+_GONE: Final = f"""at < ? AND run NOT IN (SELECT run FROM temp.kept_runs) AND (kind = 'reply' OR
+repeat / {_STREAM_LENGTH} NOT IN ({_COMPARED}))"""  # noqa: S608 - our own text
+_OVER: Final = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT run FROM temp.kept_runs)"
 _BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
 
 
@@ -126,7 +135,6 @@ class Ledger:
         self.path = path
         self._database = database
         self._now = now
-        self._stored = Payloads(database)
 
     @classmethod
     def open(
@@ -139,8 +147,7 @@ class Ledger:
         """Open the ledger of a project; made when missing, unless only to be read."""
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
-            message = f"no runs yet in {root}; train a skill with `skillopt optimize`"
-            raise UsageError(message)
+            raise UsageError(f"no runs yet in {root}; train a skill with `skillopt optimize`")
         if not read_only:
             state_folder(root)
         with explain_errors(path):
@@ -165,17 +172,16 @@ class Ledger:
         """Record rollouts by key, all in one transaction; each must have a score; `identity` is of target and judge."""
         at = self._now()
         rows = []
-        for (key, rollout), packed in zip(pairs, self._pack(pairs, identity), strict=True):
+        for key, rollout in pairs:
             if rollout.score is None:
-                message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
-                raise ValueError(message)
+                raise ValueError(f"rollout of {rollout.task_id!r} has no score: failures are not kept")
             usage = rollout.trajectory.usage
             result = (rollout.task_id, rollout.skill_digest, rollout.repeat, rollout.score.value, rollout.score.passed)
             cost = (usage.input_tokens, usage.output_tokens, usage.usd)
             judge = rollout.score.usage
             judge_cost = (judge.calls, judge.input_tokens + judge.output_tokens, judge.usd)
             row = (key, "rollout", run, *result, *cost, at, identity, *judge_cost)
-            rows.append((*row, row_digest(row), packed))
+            rows.append((*row, row_digest(row), pack_answer(rollout)))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
     def store_replies(
@@ -184,10 +190,10 @@ class Ledger:
         """Record replies by key, all in one transaction; `identity` is the model's, a `kind` of its own is a probe."""
         at = self._now()
         rows = []
-        for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
+        for key, reply in pairs:
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
             row = (key, kind, run, None, None, None, None, None, *cost, at, identity, 0, 0, 0.0)
-            rows.append((*row, row_digest(row), packed))
+            rows.append((*row, row_digest(row), pack_answer(reply)))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def move_replies(self, run: str, keys: Sequence[tuple[str, str]], identity: str = "") -> None:
@@ -202,8 +208,7 @@ class Ledger:
 
     def store_failures(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
         """Record failed rollouts that a run goes on without."""
-        packed = self._pack(pairs, "")
-        rows = [(run, key, payload) for (key, _), payload in zip(pairs, packed, strict=True)]
+        rows = [(run, key, pack_answer(rollout)) for key, rollout in pairs]
         self._write("INSERT OR IGNORE INTO failures VALUES (?,?,?)", rows)
 
     def begin_run(self, record: RunRecord) -> RunRecord:
@@ -227,20 +232,13 @@ class Ledger:
         self._write(update, [(*values, record.id)])
         return record
 
-    def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
-        """Return the newest unfinished run of a skill with this configuration and suite."""
-        wanted = (skill, config_digest, suite_digest)
-        same = (run for run in self.runs(skill) if (run.skill, run.config_digest, run.suite_digest) == wanted)
-        newest = next(same, None)
-        return newest if newest and newest.state != "finished" else None
-
     def run(self, beginning: str) -> RunRecord:
         """Find a run by its id or the beginning of it."""
         alike = self._runs("WHERE id >= ? AND id < ?", [beginning, f"{beginning}\U0010ffff"])
         found = [record for record in alike if record.id == beginning] or alike
         if len(found) != 1:
-            message = f"expected one run, found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
-            raise UsageError(message)
+            told = f"found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
+            raise UsageError(f"expected one run, {told}")
         return found[0]
 
     def runs(self, skill: str = "", most: int = -1) -> list[RunRecord]:
@@ -267,11 +265,10 @@ class Ledger:
         self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?,?)", [(*row, row_digest(row))])
         ((_, _, kept_kind, kept_payload, at),) = self._sound(f"{_EVENTS} AND seq = ?", [run, seq])
         if (kept_kind, kept_payload) != (kind, payload):
-            message = (
+            raise LedgerError(
                 f"run {run} does not repeat what {self.path} holds: event {seq} was {kept_kind}, is {kind} now; "
                 "the program, the skill's files or the target changed; start anew with another seed, as --set seed=2"
             )
-            raise LedgerError(message)
         return str(at)
 
     def forget_events(self, run: str) -> None:
@@ -312,15 +309,11 @@ class Ledger:
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
         usage = defaultdict(Usage, dict.fromkeys(("optimizer", "target", "judge"), Usage()))
-
-        def add(role: str, one: Usage) -> None:
-            usage[role] += one
-
         for row in self._sound(f"{_FROM} run = ?", [run]):
             judge_calls, judge_tokens, judge_usd = row[13:]
-            add({"rollout": "target", "reply": "optimizer"}.get(row[1], row[1]), Usage(1, *row[8:11]))
+            usage[{"rollout": "target", "reply": "optimizer"}.get(row[1], row[1])] += Usage(1, *row[8:11])
             if judge_calls:
-                add("judge", Usage(judge_calls, judge_tokens, 0, judge_usd))
+                usage["judge"] += Usage(judge_calls, judge_tokens, 0, judge_usd)
         return {role: one for role, one in usage.items() if one.calls}
 
     def mean_cost(self, kind: Literal["rollout", "reply"], identity: str) -> tuple[int, float, float | None]:
@@ -344,12 +337,8 @@ class Ledger:
             chunk: Sequence[str] = keys[start : start + _CHUNK]
             rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
             with explain_errors(self.path):
-                values_by_key |= {key: self._stored.unpack(payload, shape) for key, payload in rows}
+                values_by_key |= {key: unpack_answer(payload, shape) for key, payload in rows}
         return values_by_key
-
-    def _pack(self, pairs: Sequence[tuple[str, Rollout | Reply]], identity: str) -> list[bytes]:
-        with explain_errors(self.path):
-            return self._stored.pack([value for _, value in pairs], identity)
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
         """Return rows as SQLite types them, which only the schema knows."""
@@ -386,6 +375,22 @@ def _result(row: Sequence[Any]) -> ResultRow:
     return ResultRow(task, skill, repeat, score, passed=bool(passed), key=key)
 
 
+@cache
+def _adapters() -> dict[type, TypeAdapter[Any]]:
+    return {shape: TypeAdapter(shape) for shape in (Rollout, Reply)}
+
+
+def pack_answer(answer: Rollout | Reply) -> bytes:
+    """Write an answer as the ledger keeps it: JSON, compressed."""
+    return zlib.compress(_adapters()[type(answer)].dump_json(answer))
+
+
+def unpack_answer(packed: bytes, shape: type[_Answer]) -> _Answer:
+    """Read an answer back."""
+    answer: _Answer = _adapters()[shape].validate_json(zlib.decompress(packed))
+    return answer
+
+
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
     """Return the key of a rollout: a digest of everything that can change its result."""
     return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
@@ -394,3 +399,53 @@ def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) 
 def reply_key(model: str, prompt: str) -> str:
     """Return the key of a model's reply."""
     return digest_of("reply", model, prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """Answers that nothing refers to."""
+
+    rollouts: int
+    replies: int
+    failures: int
+    size: tuple[int, int]
+
+
+def prunable_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
+    """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it."""
+    with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
+        database.execute("PRAGMA query_only = OFF")  # which refuses temporary tables, too
+        _name_kept(database, runs)
+        return _count(database, path, before)
+
+
+def prune_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
+    """Remove recorded answers that nothing refers to any more, which keeps a ledger of years small.
+
+    All in one transaction: a kill leaves all of them or none. What stays, whatever its age:
+    1. Runs and their events, which hold what verdicts spent of the error promised, and what was tried.
+    2. Rollouts that gates compared: by them is known which tasks an error was spent on.
+    3. Every answer of the runs that the caller names.
+    """
+    with explain_errors(path), closing(connect_database(path, read_only=False)) as database:
+        _name_kept(database, runs)
+        database.execute("BEGIN IMMEDIATE")
+        found = _count(database, path, before)
+        database.execute(f"DELETE FROM calls WHERE {_GONE}", [before])  # noqa: S608 - our own text
+        database.execute(f"DELETE FROM failures WHERE run IN ({_OVER})", [before])  # noqa: S608 - our own text
+        database.execute("COMMIT")
+        database.execute("VACUUM")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return Prunable(found.rollouts, found.replies, found.failures, (found.size[0], path.stat().st_size))
+
+
+def _name_kept(database: sqlite3.Connection, runs: Collection[str]) -> None:
+    database.execute("CREATE TEMP TABLE kept_runs (run TEXT PRIMARY KEY)")
+    database.executemany("INSERT OR IGNORE INTO temp.kept_runs VALUES (?)", [(run,) for run in runs])
+
+
+def _count(database: sqlite3.Connection, path: Path, before: str) -> Prunable:
+    kinds = dict(database.execute(f"SELECT kind, COUNT(*) FROM calls WHERE {_GONE} GROUP BY kind", [before]))  # noqa: S608 - our own text
+    (failed,) = database.execute(f"SELECT COUNT(*) FROM failures WHERE run IN ({_OVER})", [before]).fetchone()  # noqa: S608 - our own text
+    size = path.stat().st_size
+    return Prunable(kinds.get("rollout", 0), kinds.get("reply", 0), failed, (size, size))

@@ -8,20 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from skillopt.errors import BusyError, UsageError
-
-_OWNER_ONLY: Final = 0o700
-_OTHERS: Final = 0o077
 
 
 def state_folder(root: Path) -> Path:
     """Create `.skillopt/` with a `.gitignore` of its own, unless it is there; only its owner may look into it."""
     folder = root / ".skillopt"
     try:
-        folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
-        _shut(folder)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+            with contextlib.suppress(PermissionError):  # where it belongs to somebody else it stays as it is
+                folder.chmod(0o700)
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -31,15 +30,11 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
-def _shut(folder: Path) -> None:
-    """Close the folder to other users; where it belongs to somebody else it stays as it is."""
-    if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
-        with contextlib.suppress(PermissionError):
-            folder.chmod(_OWNER_ONLY)
-
-
 _WAIT_SECONDS: Final = 0.3
 """A writer waits so long, because `is_locked` takes the lock for a moment, too."""
+
+_REVIEW_SECONDS: Final = 30.0
+"""A decision of a person takes a moment; whoever comes meanwhile waits for it."""
 
 
 @contextmanager
@@ -47,29 +42,14 @@ def writer_lock(root: Path, skill: str) -> Iterator[None]:
     """Hold the lock of the only process that may train a skill; it ends with the process, however that ends."""
     folder = state_folder(root) / "locks"
     holder = folder / f"{skill}.pid"
-    lock = FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS)
-    try:
-        folder.mkdir(exist_ok=True)
-        lock.acquire()
-        holder.write_text(str(os.getpid()), encoding="utf-8")
-    except Timeout as error:
-        pid = holder.read_text(encoding="utf-8") if holder.exists() else ""
-        message = (
-            f"process {pid or 'unknown'} is training {skill!r} already; wait for it or end it, then run this again"
-        )
-        raise BusyError(message) from error
-    except OSError as error:
-        lock.release()
-        message = f"cannot lock {folder / skill}: {error.strerror or error}; make the folder writable"
-        raise UsageError(message) from error
-    try:
+    with _held(FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS), holder) as is_ours:
+        if not is_ours:
+            pid = holder.read_text(encoding="utf-8") if holder.exists() else ""
+            told = (
+                f"process {pid or 'unknown'} is training {skill!r} already; wait for it or end it, then run this again"
+            )
+            raise BusyError(told)
         yield
-    finally:
-        lock.release()
-
-
-_REVIEW_SECONDS: Final = 30.0
-"""A decision of a person takes a moment; whoever comes meanwhile waits for it."""
 
 
 @contextmanager
@@ -79,17 +59,29 @@ def review_lock(root: Path) -> Iterator[None]:
     The thread that holds it may take it again.
     """
     path = state_folder(root) / "review.lock"
-    lock = FileLock(path, timeout=_REVIEW_SECONDS, is_singleton=True)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise BusyError(
-            f"another process decides on drafted tasks in {root}; wait for it, then run this again"
-        ) from error
-    except OSError as error:
-        raise UsageError(f"cannot lock {path}: {error.strerror or error}; make the folder writable") from error
-    try:
+    with _held(FileLock(path, timeout=_REVIEW_SECONDS, is_singleton=True)) as is_ours:
+        if not is_ours:
+            raise BusyError(f"another process decides on drafted tasks in {root}; wait for it, then run this again")
         yield
+
+
+@contextmanager
+def _held(lock: BaseFileLock, holder: Path | None = None) -> Iterator[bool]:
+    """Hold a lock, with the number of this process in a file; give False where somebody else has it for too long."""
+    try:
+        Path(lock.lock_file).parent.mkdir(exist_ok=True)
+        lock.acquire()
+        if holder is not None:
+            holder.write_text(str(os.getpid()), encoding="utf-8")
+    except Timeout:
+        yield False
+        return
+    except OSError as error:
+        lock.release()
+        place = Path(lock.lock_file).with_suffix("")
+        raise UsageError(f"cannot lock {place}: {error.strerror or error}; make the folder writable") from error
+    try:
+        yield True
     finally:
         lock.release()
 

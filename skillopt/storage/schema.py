@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-_FORMAT: Final = 5
+_FORMAT: Final = 6  # one higher whenever a table changes
 _SCHEMA: Final = """
 CREATE TABLE calls (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
@@ -34,17 +34,15 @@ CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
     at TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY (run, seq)
 ) WITHOUT ROWID;
-CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, identity TEXT NOT NULL, content BLOB NOT NULL);
 CREATE INDEX calls_by_run ON calls (run);
 CREATE INDEX calls_by_target ON calls (identity, kind, skill, at);
 CREATE INDEX calls_by_time ON calls (at);
 CREATE INDEX calls_billed ON calls (kind) WHERE usd + judge_usd > 0;
-CREATE INDEX dictionaries_by_target ON dictionaries (identity);
 CREATE INDEX runs_by_skill ON runs (skill, started_at);
 CREATE INDEX runs_by_time ON runs (started_at);
 CREATE INDEX runs_by_state ON runs (state, base);
 """
-_LOCK_SECONDS: Final = 30
+_LOCK_SECONDS: Final = 30  # how long another process may write before this one gives up
 
 
 def row_digest(values: Iterable[object]) -> int:
@@ -102,12 +100,11 @@ def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
 def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     (found,) = database.execute("PRAGMA user_version").fetchone()
     if found != _FORMAT:
-        message = (
+        raise LedgerFormatError(
             f"expected {path} in format {_FORMAT}, found format {found} of another version of skillopt; install that "
             "one, or move the file away to start with an empty ledger, which pays for recorded answers again (versions "
             "in git stay)"
         )
-        raise LedgerFormatError(message)
     database.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA cell_size_check = ON")  # damage of a page is an error where the page is read

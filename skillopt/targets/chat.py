@@ -14,7 +14,7 @@ from skillopt.sandbox.workspace import changed_files, check_path
 from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task
 
-_LARGEST: Final = 200_000
+_LARGEST: Final = 200_000  # bytes: some 50,000 tokens, which most models still take
 _INSTRUCTIONS: Final = (
     "You do one task, without tools and without asking back. Everything you need is in the request.\n"
 )

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import ClassVar, Final, Literal
 
-from skillopt.errors import FailureKind
+from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.roots import TaskRoot, task_roots
@@ -16,7 +16,7 @@ from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
+from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run
 from skillopt.tasks import File
 
 _RESOLVER: Final = "/etc/resolv.conf"
@@ -207,7 +207,7 @@ class ClientModel(ClientProgram):
         return ()
 
     @abstractmethod
-    def stream(self, stdout: str) -> ClientStream:
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> ClientStream:
         """Read what it printed."""
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
@@ -222,12 +222,14 @@ class ClientModel(ClientProgram):
             run = AgentCommand(self.argv, self.environment(home), asked, client=self.client).run(
                 home, folder.path, self.timeout
             )
-        stream = self.stream(run.stdout)
+            stream = self.read(run, home)
         ending = stream.ending(run)
         called = [call.name for message in stream.messages() for call in message.tool_calls]
         if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
             told = f"the model called {called[0]!r} and answered nothing; it has no tools"
             ending = failed_run(FailureKind.MALFORMED, told)
         if ending.status is not Status.OK:
-            raise provider_error(ending)
+            name = ending.reason.partition(":")[0]
+            kind = FailureKind(name) if name in tuple(FailureKind) else FailureKind.BAD_REQUEST
+            raise ProviderError(kind, ending.reason)
         return Reply(stream.answer, self.usage(stream.usage, stream.cached_tokens))

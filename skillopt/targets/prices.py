@@ -23,49 +23,35 @@ _FAMILIES: Final = {
 }
 """How the names of a family of models begin, and who serves them; the first that fits counts."""
 
-_MILLION: Final = 1_000_000
 _CONTEXT: Final = 400_000
 """Tokens that one request can hold."""
 
 _OUTPUT: Final = 64_000
 """Tokens that one answer can have."""
 
-
-def _price(cache_read: float, plain: float, output: float, cache_write: float | None, *, long_over: int = 0) -> Price:
-    factor = 2.0 if long_over else 1.0
-    return Price(
-        input=plain,
-        output=output,
-        cache_read=cache_read,
-        cache_write=cache_write,
-        long_over=long_over,
-        long_factor=factor,
-    )
-
-
 # Read on 2026-11-21. Source: the list of model prices in the public documentation of GitHub Copilot, which bills at the
 # providers' own rates. A long prompt costs twice as much to read there and half as much again to write;
 # twice for both is the safe side.
 PRICES: Final[Mapping[str, Price]] = {
-    "claude-fable-5": _price(1.00, 10.00, 50.00, 12.50),
-    "claude-opus-5": _price(0.50, 5.00, 25.00, 6.25),
-    "claude-opus-4-8": _price(0.50, 5.00, 25.00, 6.25),
-    "claude-opus-4-7": _price(0.50, 5.00, 25.00, 6.25),
-    "claude-opus-4-6": _price(0.50, 5.00, 25.00, 6.25),
-    "claude-opus-4-5": _price(0.50, 5.00, 25.00, 6.25),
-    "claude-sonnet-5": _price(0.20, 2.00, 10.00, 2.50),
-    "claude-sonnet-4-6": _price(0.30, 3.00, 15.00, 3.75),
-    "claude-sonnet-4-5": _price(0.30, 3.00, 15.00, 3.75),
-    "claude-haiku-4-5": _price(0.10, 1.00, 5.00, 1.25),
-    "gpt-5-mini": _price(0.025, 0.25, 2.00, None),
-    "gpt-5.3-codex": _price(0.175, 1.75, 14.00, None),
-    "gpt-5.4": _price(0.25, 2.50, 15.00, None, long_over=272_000),
-    "gpt-5.4-mini": _price(0.075, 0.75, 4.50, None),
-    "gpt-5.4-nano": _price(0.02, 0.20, 1.25, None),
-    "gpt-5.5": _price(0.50, 5.00, 30.00, None, long_over=272_000),
-    "gpt-5.6-luna": _price(0.02, 0.20, 1.20, 0.25, long_over=200_000),
-    "gpt-5.6-sol": _price(0.50, 5.00, 30.00, 6.25, long_over=272_000),
-    "gpt-5.6-terra": _price(0.20, 2.00, 12.00, 2.50, long_over=272_000),
+    "claude-fable-5": Price(input=10, output=50, cache_read=1, cache_write=12.5),
+    "claude-opus-5": Price(input=5, output=25, cache_read=0.5, cache_write=6.25),
+    "claude-opus-4-8": Price(input=5, output=25, cache_read=0.5, cache_write=6.25),
+    "claude-opus-4-7": Price(input=5, output=25, cache_read=0.5, cache_write=6.25),
+    "claude-opus-4-6": Price(input=5, output=25, cache_read=0.5, cache_write=6.25),
+    "claude-opus-4-5": Price(input=5, output=25, cache_read=0.5, cache_write=6.25),
+    "claude-sonnet-5": Price(input=2, output=10, cache_read=0.2, cache_write=2.5),
+    "claude-sonnet-4-6": Price(input=3, output=15, cache_read=0.3, cache_write=3.75),
+    "claude-sonnet-4-5": Price(input=3, output=15, cache_read=0.3, cache_write=3.75),
+    "claude-haiku-4-5": Price(input=1, output=5, cache_read=0.1, cache_write=1.25),
+    "gpt-5-mini": Price(input=0.25, output=2, cache_read=0.025),
+    "gpt-5.3-codex": Price(input=1.75, output=14, cache_read=0.175),
+    "gpt-5.4": Price(input=2.5, output=15, cache_read=0.25, long_over=272_000, long_factor=2),
+    "gpt-5.4-mini": Price(input=0.75, output=4.5, cache_read=0.075),
+    "gpt-5.4-nano": Price(input=0.2, output=1.25, cache_read=0.02),
+    "gpt-5.5": Price(input=5, output=30, cache_read=0.5, long_over=272_000, long_factor=2),
+    "gpt-5.6-luna": Price(input=0.2, output=1.2, cache_read=0.02, cache_write=0.25, long_over=200_000, long_factor=2),
+    "gpt-5.6-sol": Price(input=5, output=30, cache_read=0.5, cache_write=6.25, long_over=272_000, long_factor=2),
+    "gpt-5.6-terra": Price(input=2, output=12, cache_read=0.2, cache_write=2.5, long_over=272_000, long_factor=2),
 }
 """Model → price; a dated snapshot of a listed model (`NAME-YYYYMMDD`) costs as the model."""
 
@@ -109,7 +95,8 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     factor = price.long_factor if 0 < price.long_over < plain + cache_read + cache_write else 1.0
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
-    return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
+    # Prices are those of a million tokens.
+    return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / 1e6
 
 
 def bound_by_turns(model: str, turns: int, prices: Mapping[str, Price]) -> Usage:

@@ -21,16 +21,14 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.limits import rollout_limits
-from skillopt.sandbox.processes import end_inheritors, run_process
+from skillopt.sandbox.processes import end_inheritors, rollout_limits, run_process
 from skillopt.sandbox.roots import TaskRoot
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-_STREAM_LIMIT: Final = 32_000_000
-_GRACE_SECONDS: Final = 5.0
-_VERSION_SECONDS: Final = 20.0
+_STREAM_LIMIT: Final = 32_000_000  # bytes that a client prints; of more the first and the last part are kept
+_GRACE_SECONDS: Final = 5.0  # for a client to say how it ended, before it is killed
 _PASSED_ON: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
@@ -167,7 +165,7 @@ def program_version(program: str, least: str = "0") -> str:
     """Ask a client for its version, once."""
     with AgentHome.create() as home:
         try:
-            result = run_process([program, "--version"], home.path, home.environment(), _VERSION_SECONDS)
+            result = run_process([program, "--version"], home.path, home.environment(), 20.0)
         except InfrastructureError as error:
             raise ProviderError.of(FailureKind.MISSING_PROGRAM, str(error)) from error
     words = [word for word in result.stdout.split() if word[:1].isdigit()]
@@ -177,14 +175,11 @@ def program_version(program: str, least: str = "0") -> str:
             f"expected {program!r} to tell its version, found status {result.status}: "
             f"{(result.stderr or result.stdout).strip()[:200]!r}; reinstall it",
         )
-    if _numbers(words[0]) < _numbers(least):
+    numbers, oldest = (tuple(int(part) for part in text.split(".") if part.isdecimal()) for text in (words[0], least))
+    if numbers < oldest:
         problem = f"expected {program!r} in version {least} or newer, found {words[0]}; update it"
         raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)
     return words[0]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def first_set(*names: str) -> tuple[str, str] | None:

@@ -6,24 +6,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from skillopt.errors import FailureKind, ProviderError
+from skillopt.errors import FailureKind
 from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 
-TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
-"""Tokens as a provider counts them: what is negative or beyond any call would make a cap worthless."""
+MOST_TOKENS_COUNTED: Final = 1_000_000_000
+MOST_USD_COUNTED: Final = 100_000.0
+"""What a provider or client counts beyond any call, or below 0, makes no sense and would make a cap worthless."""
 
-Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
-"""US dollars as a client counts them, within the same bounds of sense."""
+TokenCount = Annotated[int, Field(ge=0, le=MOST_TOKENS_COUNTED)]
+Dollars = Annotated[float, Field(ge=0, le=MOST_USD_COUNTED, allow_inf_nan=False)]
 
 _LONGEST_RESULT: Final = 20_000
-_LONGEST_REASON: Final = 500
-_SERVER_FAULT: Final = 500
+"""Characters of a tool's result, or of what an outsider says, that are kept: more is output that nobody reads."""
+
+_LONGEST_REASON: Final = 500  # about six lines of a terminal
 _STATUSES: Final = {
     400: FailureKind.BAD_REQUEST,
     401: FailureKind.AUTH,
@@ -171,7 +174,9 @@ def failure_kind_of_status(status: int, words: str) -> FailureKind:
     kind = failure_kind_of_words(words)
     if status in (400, 429) and kind in (FailureKind.QUOTA, FailureKind.TOO_LARGE):
         return kind
-    return _STATUSES.get(status, FailureKind.SERVER if status >= _SERVER_FAULT else FailureKind.BAD_REQUEST)
+    return _STATUSES.get(
+        status, FailureKind.SERVER if status >= HTTPStatus.INTERNAL_SERVER_ERROR else FailureKind.BAD_REQUEST
+    )
 
 
 def failure_kind_of_words(words: str) -> FailureKind:
@@ -182,13 +187,6 @@ def failure_kind_of_words(words: str) -> FailureKind:
 def failed_run(kind: FailureKind, words: str) -> Ending:
     """Return the ending of a run that failed before anything was measured."""
     return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
-
-
-def provider_error(ending: Ending) -> ProviderError:
-    """Turn an ending that is not ok into the error that a model raises."""
-    name = ending.reason.partition(":")[0]
-    kind = FailureKind(name) if name in tuple(FailureKind) else FailureKind.BAD_REQUEST
-    return ProviderError(kind, ending.reason)
 
 
 def shorten_reason(words: str) -> str:

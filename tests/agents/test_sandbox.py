@@ -15,7 +15,7 @@ from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Acts, Status
 from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
-from skillopt.sandbox.limits import descendants
+from skillopt.sandbox.processes import descendants
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness

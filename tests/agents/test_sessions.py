@@ -10,8 +10,7 @@ import pytest
 
 from skillopt.contrib.history.requests import session_requests
 from skillopt.targets.drivers import AGENTS, load_part
-from skillopt.targets.past_session import SessionKind
-from skillopt.targets.session_lines import LineTally, find_logs, read_log
+from skillopt.targets.past_session import LineTally, SessionKind, find_logs, read_log
 from tests.agents.sessions import WAYS, Session, make_place, run_session
 from tests.agents.transcripts import PAGES, page_of, without_sizes
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE

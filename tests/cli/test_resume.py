@@ -21,9 +21,8 @@ from skillopt.project import Selection
 from skillopt.rollouts import Reply, Rollout
 from skillopt.runs.jobs import start_evaluation
 from skillopt.storage.jobs import Job, JobState, find_job, wait_for_job
-from skillopt.storage.ledger import Ledger
+from skillopt.storage.ledger import Ledger, unpack_answer
 from skillopt.storage.notes import is_unreported
-from skillopt.storage.payloads import Payloads
 from tests.fakes.held_provider import HeldProvider, HeldRun, held_run, read_until
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -58,14 +57,14 @@ class Reference:
 
 
 def recorded(folder: Path) -> dict[str, Rollout | Reply]:
-    """Return the recorded calls by key; what was recorded first decides how the others are compressed."""
+    """Return the recorded calls by key."""
     path = folder / ".skillopt" / "ledger.db"
     if not path.exists():
         return {}
     with closing(sqlite3.connect(path)) as database:
-        payloads, shapes = Payloads(database), {"rollout": Rollout, "reply": Reply}
+        shapes = {"rollout": Rollout, "reply": Reply}
         rows = database.execute("SELECT key, kind, payload FROM calls").fetchall()
-        return {key: payloads.unpack(packed, shapes[kind]) for key, kind, packed in rows}
+        return {key: unpack_answer(packed, shapes[kind]) for key, kind, packed in rows}
 
 
 def look(folder: Path) -> Ended:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.runs.prospect import what_it_can_show
+from skillopt.runs.forecast import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.suites import load_suite
 from skillopt.targets.drivers import HARNESSES, MODELS

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.rollouts import Message, Rollout, ToolCall
-from skillopt.storage.payloads import Payloads
+from skillopt.storage.ledger import pack_answer, unpack_answer
 from skillopt.storage.schema import row_digest
 from tests.fakes.projects import FAST, git, make_project, train
 
@@ -40,15 +40,14 @@ def make_hostile(folder: Path) -> Path:
 
 
 def _steer_rollouts(database: sqlite3.Connection) -> None:
-    stored = Payloads(database)
     rows = database.execute("SELECT key, payload FROM calls WHERE kind = 'rollout'").fetchall()
     for key, payload in rows:
-        found = stored.unpack(payload, Rollout)
+        found = unpack_answer(payload, Rollout)
         said = Message("assistant", _HOSTILE, (ToolCall(f"Bash{_HOSTILE}", _HOSTILE, _HOSTILE),))
         trajectory = replace(found.trajectory, messages=(said,), answer=_HOSTILE, files_changed=(f"a{_HOSTILE}.csv",))
         score = found.score and replace(found.score, feedback=found.score.feedback + _HOSTILE)
         hostile = replace(found, trajectory=trajectory, score=score, reason=_HOSTILE)
-        database.execute("UPDATE calls SET payload = ? WHERE key = ?", (stored.pack([hostile])[0], key))
+        database.execute("UPDATE calls SET payload = ? WHERE key = ?", (pack_answer(hostile), key))
 
 
 def _steer_events(database: sqlite3.Connection) -> None:

@@ -25,8 +25,8 @@ from skillopt import (
     optimize,
 )
 from skillopt.errors import SettingsError, SuiteError, UnreadRepliesError
+from skillopt.execution.calls import OptimizeResult
 from skillopt.execution.metering import OutOfBudget
-from skillopt.execution.results import OptimizeResult
 from skillopt.gate.decide import Outcome
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.sandbox.limits import rollout_limits
-from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.processes import ProcessResult, rollout_limits, run_process
 from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File, digest_of

@@ -21,8 +21,7 @@ from skillopt.contrib.harbor.containers import (
 from skillopt.contrib.harbor.venvs import base_of, provide_packages
 from skillopt.errors import InfrastructureError
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.limits import rollout_limits, verifier_limits
-from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.processes import ProcessResult, rollout_limits, run_process, verifier_limits
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File
 

@@ -38,8 +38,7 @@ from skillopt.suites.review_file import Decision, put_candidates, read_candidate
 from skillopt.suites.suite_file import tasks_in
 from skillopt.suites.writing import task_entry
 from skillopt.targets.drivers import AGENTS, load_part
-from skillopt.targets.past_session import PastSession, SessionKind
-from skillopt.targets.session_lines import LineTally, find_logs, read_log
+from skillopt.targets.past_session import LineTally, PastSession, SessionKind, find_logs, read_log
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import commit_at, files_at, worktree_roots

@@ -24,7 +24,7 @@ from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import SettingsError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
-from skillopt.execution.metering import NO_CAPS, Meter, OutOfBudget
+from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner
 from skillopt.gate.comparison import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded
@@ -174,7 +174,7 @@ class _Runs:
         """Train with some settings under a seed; return the last text's score on the tasks held out, and rollouts."""
         own = {"seed": seed, "max_usd": None, "max_tokens": None, "max_minutes": None}  # these caps are the meter's
         settings = Settings.model_validate({**self.settings.model_dump(), **params, **own})
-        given = Given(meter=Meter(NO_CAPS), allowance=self.meter)
+        given = Given(meter=Meter(), allowance=self.meter)
         drivers = replace(load_drivers(settings, self.suite, self.root, given), notice="")
         runner = RecordedRunner(self.ledger, self.study, drivers, self.observer)
         tasks, scores, asked = self.suite.tasks(Split.TEST), list[float](), 0

@@ -76,6 +76,10 @@ class _Claude(ClientProgram):
         found = find_claude_credential()
         return replace(usage, usd=None) if found and found[0] == "CLAUDE_CODE_OAUTH_TOKEN" else usage
 
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> ClaudeStream:  # noqa: ARG002 - it printed all
+        """Read what it printed."""
+        return ClaudeStream(run.stdout)
+
 
 @dataclass(frozen=True)
 class ClaudeCodeHarness(_Claude, Client):
@@ -120,10 +124,6 @@ class ClaudeCodeHarness(_Claude, Client):
             argv, self.environment(home), prompt, Sandbox(self.sandbox), self.url or _URL, client=self.client
         )
 
-    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> ClaudeStream:  # noqa: ARG002 - it printed all
-        """Read what it printed."""
-        return ClaudeStream(run.stdout)
-
     def _turns(self, request: RolloutRequest) -> int:
         return self.max_turns if request.discovery is None else min(self.max_turns, request.discovery.turns)
 
@@ -139,10 +139,6 @@ class ClaudeCodeModel(_Claude, ClientModel):
             *("--system-prompt", _SYSTEM, "--strict-mcp-config", "--setting-sources", "", "--disable-slash-commands"),
             *(("--model", self.model) if self.model else ()),
         )
-
-    def stream(self, stdout: str) -> ClaudeStream:
-        """Read what it printed."""
-        return ClaudeStream(stdout)
 
 
 def find_claude_credential() -> tuple[str, str] | None:

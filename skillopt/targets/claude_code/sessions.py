@@ -8,9 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import PastSession, SessionKind
-from skillopt.targets.session_lines import LineTally
-from skillopt.targets.spoken import INTERRUPTED, spoken_words
+from skillopt.targets.past_session import INTERRUPTED, LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent, text_of_parts
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
@@ -82,23 +80,19 @@ def _take(session: PastSession, line: _Line) -> None:
     content = line.message.content if line.message is not None else None
     blocks: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, dict):
-            _take_block(session, line.type, block)
-
-
-def _take_block(session: PastSession, who: str, block: dict[str, JsonValue]) -> None:
-    match (who, block):
-        case ("user", {"type": "text", "text": str(text)}):
-            _hear(session, text)
-        case ("user", {"type": "tool_result", "is_error": True}):
-            session.fail(text_of_parts(block.get("content")))
-        case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
-            skill = given.get("skill", given.get("command")) if name == "Skill" else ""
-            session.use_tool(
-                name, json.dumps(given, ensure_ascii=False), skill.lstrip("/") if isinstance(skill, str) else ""
-            )
-        case ("assistant", {"type": "text"}):
-            session.answer()
+        if not isinstance(block, dict):
+            continue
+        match (line.type, block):
+            case ("user", {"type": "text", "text": str(text)}):
+                _hear(session, text)
+            case ("user", {"type": "tool_result", "is_error": True}):
+                session.fail(text_of_parts(block.get("content")))
+            case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
+                skill = given.get("skill", given.get("command")) if name == "Skill" else ""
+                loaded = skill.lstrip("/") if isinstance(skill, str) else ""
+                session.use_tool(name, json.dumps(given, ensure_ascii=False), loaded)
+            case ("assistant", {"type": "text"}):
+                session.answer()
 
 
 def _hear(session: PastSession, text: str) -> None:

@@ -32,8 +32,7 @@ _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
 _SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
-_RECORD_LIMIT: Final = 256_000_000
-_MOST: Final = 1_000_000_000
+_RECORD_LIMIT: Final = 256_000_000  # bytes of a record, which can hold images
 _TURN_TOKENS: Final = 20_000
 """Tokens of a request before anything was done: instructions, tools and the listing of skills."""
 
@@ -78,25 +77,40 @@ class _Codex(ClientProgram):
         """Return what was consumed, with its price where a key pays for it."""
         return with_price(usage, self.model, self.prices, cached) if _key() else usage
 
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> CodexStream:
+        """Read what it printed, and whether its own record has the skill in the first request."""
+        skill = request.skill if request else None
+        injected = skill is not None and _injected(home, _listed_name(skill))
+        return CodexStream(run.stdout, run.stderr, injected)
+
     def config(self, max_tokens: int | None = None) -> tuple[File, ...]:
         """Return the client's configuration, and its login when no key is set."""
         key = _key()
         login = None if key or self.url else _login()
         lines = self._settings(max_tokens)
         if key or self.url:
-            lines = [f"model_provider = {_quoted(_PROVIDER)}", *lines, *self._provider(with_key=key is not None)]
+            lines = [
+                f'model_provider = "{_PROVIDER}"',
+                *lines,
+                f"[model_providers.{_PROVIDER}]",
+                f'name = "{_PROVIDER}"',
+                f"base_url = {json.dumps(self.url or _DEFAULT_URL)}",
+                *([f'env_key = "{_KEY}"'] if key else []),
+                'wire_api = "responses"',
+                f"request_max_retries = {self.retries}",
+                f"stream_max_retries = {self.retries}",
+            ]
         config = File("config/config.toml", "\n".join([*lines, ""]).encode("utf-8"))
         return (config,) if login is None else (config, File("config/auth.json", login))
 
     def _settings(self, max_tokens: int | None) -> list[str]:
-        chosen = [f"model = {_quoted(self.model)}"] if self.model else []
         budget = []
         if max_tokens is not None:
             # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
             limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
             budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
         return [
-            *chosen,
+            *([f"model = {json.dumps(self.model)}"] if self.model else []),
             *budget,
             'web_search = "disabled"',
             "analytics.enabled = false",
@@ -104,18 +118,7 @@ class _Codex(ClientProgram):
             "skills.bundled.enabled = false",
             "features.plugins = false",
             "features.unbounded_connection_retries = false",
-            f"shell_environment_policy.exclude = [{_quoted(_KEY)}]",
-        ]
-
-    def _provider(self, *, with_key: bool) -> list[str]:
-        return [
-            f"[model_providers.{_PROVIDER}]",
-            f"name = {_quoted(_PROVIDER)}",
-            f"base_url = {_quoted(self.url or _DEFAULT_URL)}",
-            *([f"env_key = {_quoted(_KEY)}"] if with_key else []),
-            'wire_api = "responses"',
-            f"request_max_retries = {self.retries}",
-            f"stream_max_retries = {self.retries}",
+            f'shell_environment_policy.exclude = ["{_KEY}"]',
         ]
 
 
@@ -162,16 +165,12 @@ class CodexHarness(_Codex, Client):
         argv = (self.path, *flags)
         return AgentCommand(argv, self.environment(home), prompt, Sandbox(self.sandbox), url, client=self.client)
 
-    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> CodexStream:
-        """Read what it printed, and whether its own record has the skill in the first request."""
-        injected = request.skill is not None and _injected(home, _listed_name(request.skill))
-        return CodexStream(run.stdout, run.stderr, injected)
-
     def _most_tokens(self, request: RolloutRequest) -> int | None:
         """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
             return self.max_tokens
-        return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
+        most = request.discovery.turns * _TURN_TOKENS
+        return min(self.max_tokens or most, most)
 
 
 class CodexModel(_Codex, ClientModel):
@@ -188,10 +187,6 @@ class CodexModel(_Codex, ClientModel):
             *(part for feature in _WITHOUT for part in ("--disable", feature)),
             *("-c", f'developer_instructions="{_INSTRUCTIONS}"', "-"),
         )
-
-    def stream(self, stdout: str) -> CodexStream:
-        """Read what it printed."""
-        return CodexStream(stdout)
 
 
 def _key() -> tuple[str, str] | None:
@@ -216,10 +211,6 @@ def _login() -> bytes | None:
         return None
     tokens = None if login.tokens is None else {**login.tokens, "refresh_token": ""}
     return login.model_copy(update={"tokens": tokens}).model_dump_json().encode("utf-8")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
 
 
 def _listed_name(skill: Skill) -> str:

@@ -7,9 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import PastSession, SessionKind
-from skillopt.targets.session_lines import LineTally
-from skillopt.targets.spoken import spoken_words
+from skillopt.targets.past_session import LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent
 
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
@@ -72,7 +70,12 @@ class CodexSessions:
                 continue
             session.note(started=line.timestamp or "")
             if line.type == "session_meta" and line.payload is not None:
-                _begin(session, line.payload)
+                meta, git = line.payload, line.payload.git or _Git()
+                session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
+                if isinstance(meta.source, dict):
+                    session.kind = SessionKind.SUBAGENT
+                elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
+                    session.kind = SessionKind.HEADLESS
             elif line.type == "turn_context" and line.payload is not None:
                 session.note(cwd=line.payload.cwd)
             else:
@@ -82,44 +85,25 @@ class CodexSessions:
         return session
 
 
-def _begin(session: PastSession, meta: _Item) -> None:
-    git = meta.git or _Git()
-    session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
-    if isinstance(meta.source, dict):
-        session.kind = SessionKind.SUBAGENT
-    elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
-        session.kind = SessionKind.HEADLESS
-
-
 def _take(session: PastSession, line: _Line) -> None:
-    if line.type == "event_msg":
-        _take_event(session, line.payload or _Item())
-        return
     item = line.payload
-    if item is None or line.type != "response_item":
+    if item is None or line.type not in ("event_msg", "response_item"):
         return
-    if item.role in {"user", "assistant"} and item.type in {"", "message"}:
-        _take_message(session, item)
+    if line.type == "event_msg":
+        if item.type == "user_message" and isinstance(item.message, str):
+            _hear(session, item.message)
+        elif item.type == "turn_aborted":
+            session.interrupt()
+    elif item.role == "assistant" and item.type in {"", "message"}:
+        session.answer()
+    elif item.role == "user" and item.type in {"", "message"}:
+        for text in _texts(item.content):
+            _hear(session, text)
     elif item.type in _CALLS:
         given = "\n".join(_texts(item.arguments) + _texts(item.input) + _texts(item.action))
         session.use_tool(f"{item.namespace or ''}{item.name or 'shell'}", given)
     elif item.type in _OUTPUTS and _FAILED.search(said := "\n".join(_texts(item.output))):
         session.fail(said.replace("\\n", "\n"))
-
-
-def _take_event(session: PastSession, event: _Item) -> None:
-    if event.type == "user_message" and isinstance(event.message, str):
-        _hear(session, event.message)
-    elif event.type == "turn_aborted":
-        session.interrupt()
-
-
-def _take_message(session: PastSession, item: _Item) -> None:
-    if item.role == "assistant":
-        session.answer()
-        return
-    for text in _texts(item.content):
-        _hear(session, text)
 
 
 def _hear(session: PastSession, text: str) -> None:

@@ -6,10 +6,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
-from skillopt.agent_table import AgentTable, fill_placeholders
+from skillopt.agent_table import PLACEHOLDER, AgentTable
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Usage
@@ -26,7 +27,7 @@ from skillopt.targets.stream import ClientRun
 from skillopt.tasks import digest_of
 
 _PROJECT: Final = "{project}"
-_VERSION_SECONDS: Final = 30.0
+_VERSION_SECONDS: Final = 30.0  # a start of Node on a busy machine takes seconds
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 _LONGEST_ARGUMENT: Final = 100_000
 """Bytes; Linux takes 131,072 of one argument."""
@@ -59,8 +60,7 @@ class CommandLineHarness(Client):
         """Name agent, version, table, model and mode."""
         table = digest_of(self.table.model_dump_json())[:12]
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        version = self._version()
-        return f"{self.name} {version} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
+        return f"{self.name} {self._version()} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the agent's limit holds for every task
         """Bound a rollout by the requests that the agent may make, and one more."""
@@ -69,7 +69,7 @@ class CommandLineHarness(Client):
                 f"expected a limit on one rollout beside max_usd or max_tokens, found none for {self.name}; say in "
                 f"[agents.{self.name}] how many requests it makes at most (turns), or cap max_rollouts instead"
             )
-        return bound_by_turns(self._priced_model, self.table.turns + 1, self.prices)
+        return bound_by_turns(self.model.rpartition("/")[2], self.table.turns + 1, self.prices)
 
     @property
     def client(self) -> str:
@@ -108,9 +108,8 @@ class CommandLineHarness(Client):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(self._filled(text, values), encoding="utf-8")
         file.write_bytes(prompt.encode("utf-8", "replace"))
-        words = [
-            self._filled(word, values) for word in (*self.table.command, *(self.table.model if self.model else ()))
-        ]
+        given = (*self.table.command, *(self.table.model if self.model else ()))
+        words = [self._filled(word, values) for word in given]
         own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
         keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
         reads = not passes and not any("{prompt_file}" in word for word in self.table.command)
@@ -131,7 +130,7 @@ class CommandLineHarness(Client):
 
     def usage(self, usage: Usage, cached: int) -> Usage:
         """Return what a rollout consumed, by the price of its model where it tells none."""
-        return with_price(usage, self._priced_model, self.prices, cached)
+        return with_price(usage, self.model.rpartition("/")[2], self.prices, cached)  # without who serves it
 
     def _version(self) -> str:
         own = self.own_files()
@@ -166,19 +165,16 @@ class CommandLineHarness(Client):
             found[path] = None
         return tuple(found)
 
-    def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
+    def _filled(self, text: str, values: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Put values in the place of names in braces; other braces stay, as those of JSON."""
         known = {
+            **values,
             "project": str(self.project.resolve()),
             "model": self.model,
             "url": next(iter(self.table.url), ""),
             "turns": str(self.table.turns),
         }
-        return fill_placeholders(text, {**known, **(values or {})})
-
-    @property
-    def _priced_model(self) -> str:
-        """Name the model as the table of prices does, without the name of who serves it."""
-        return self.model.rpartition("/")[2]
+        return PLACEHOLDER.sub(lambda found: known.get(found[1], found[0]), text)
 
 
 def find_table_login(table: AgentTable) -> tuple[bool, str]:
@@ -188,10 +184,8 @@ def find_table_login(table: AgentTable) -> tuple[bool, str]:
     found = first_set(*table.keys)
     if found is None:
         return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
-    return (
-        True,
-        f"credential from {found[0]}; {key_words(table, [name for name in table.keys if os.environ.get(name)])}",
-    )
+    given = key_words(table, [name for name in table.keys if os.environ.get(name)])
+    return True, f"credential from {found[0]}; {given}"
 
 
 def key_words(table: AgentTable, keys: Sequence[str]) -> str:

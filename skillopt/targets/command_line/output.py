@@ -13,6 +13,8 @@ from skillopt.agent_table import AgentTable, AnswerRule, Condition, Place, Usage
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 from skillopt.targets.stream import (
+    MOST_TOKENS_COUNTED,
+    MOST_USD_COUNTED,
     ClientRun,
     ClientStream,
     Ending,
@@ -25,12 +27,7 @@ from skillopt.targets.stream import (
     shorten_reason,
 )
 
-_SHOWN: Final = 80
-_STATUS_DIGITS: Final = 3
-_PLACE_DIGITS: Final = 10
 _FAILED: Final = "[failed] "
-_MOST_TOKENS: Final = 1_000_000_000
-_MOST_USD: Final = 100_000.0
 
 
 @dataclass(slots=True)
@@ -50,7 +47,10 @@ class TableOutput(ClientStream):
     def _objects(self) -> tuple[JsonValue, ...]:
         if self.table.answer is None:
             return ()
-        return _parsed(self.stdout) or tuple(map(json.loads, read_lines(self.stdout))) or _last_document(self.stdout)
+        printed = self.stdout
+        found = _parsed(printed) or tuple(map(json.loads, read_lines(printed)))
+        found = found or _parsed(printed[max(printed.find("{"), 0) :])
+        return found or _parsed(printed[printed.find("\n{") + 1 :])
 
     @cached_property
     def _turns(self) -> tuple[_Turn, ...]:
@@ -132,7 +132,7 @@ class TableOutput(ClientStream):
         if self.table.answer is None or not self.stdout.strip():
             return failed_run(FailureKind.EMPTY, "the agent printed nothing")
         if not self._objects:
-            found = f"{self.stdout.strip()[:_SHOWN]!r}"
+            found = f"{self.stdout.strip()[:80]!r}"
             return failed_run(FailureKind.MALFORMED, f"expected JSON, found {found}; correct answer in its table")
         kinds = f"{len(self._objects)} JSON objects in which neither answer nor tool of its table finds anything"
         return failed_run(FailureKind.EMPTY, f"expected an answer, found {kinds}")
@@ -145,8 +145,8 @@ class TableOutput(ClientStream):
         for found in reversed(self._objects):
             if _holds(found, rule.when) and (words := _text_at(found, rule.text)):
                 status = _text_at(found, rule.status) if rule.status else ""
-                told = status.isascii() and status.isdecimal() and len(status) == _STATUS_DIGITS
-                kind = failure_kind_of_status(int(status), words) if told else failure_kind_of_words(words)
+                is_http = re.fullmatch("[0-9]{3}", status) is not None
+                kind = failure_kind_of_status(int(status), words) if is_http else failure_kind_of_words(words)
                 return kind, words
             if (answer and _holds(found, answer.when)) or (tool and _holds(found, tool.when)):
                 return None
@@ -168,13 +168,13 @@ def _result(found: JsonValue, places: tuple[Place, ...], failed: Condition) -> s
 
 def _tokens(found: JsonValue, places: tuple[Place, ...]) -> int:
     numbers = [_value_at(found, place) for place in places]
-    return sum(int(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= _MOST_TOKENS)
+    return sum(int(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= MOST_TOKENS_COUNTED)
 
 
 def _dollars(counted: list[JsonValue], rule: UsageRule) -> float | None:
     """Sum US dollars; None where one is missing or makes no sense, or all are 0, as of a model without known price."""
     numbers = [_value_at(found, rule.usd) for found in counted] if rule.usd else []
-    told = [float(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= _MOST_USD]
+    told = [float(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= MOST_USD_COUNTED]
     return sum(told) if len(told) == len(counted) and sum(told) > 0 else None
 
 
@@ -183,10 +183,6 @@ def _parsed(text: str) -> tuple[JsonValue, ...]:
         return (json.loads(text),)
     except (ValueError, RecursionError):
         return ()
-
-
-def _last_document(text: str) -> tuple[JsonValue, ...]:
-    return _parsed(text[max(text.find("{"), 0) :]) or _parsed(text[text.find("\n{") + 1 :])
 
 
 def _holds(found: JsonValue, condition: Condition) -> bool:
@@ -205,7 +201,7 @@ def _value_at(found: JsonValue, place: Place) -> JsonValue:
     for part in place.split("."):
         if isinstance(found, Mapping):
             found = found.get(part)
-        elif isinstance(found, list) and part.isdecimal() and len(part) < _PLACE_DIGITS and int(part) < len(found):
+        elif isinstance(found, list) and re.fullmatch("[0-9]{1,9}", part) and int(part) < len(found):
             found = found[int(part)]
         else:
             return None

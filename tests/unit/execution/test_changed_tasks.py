@@ -1,6 +1,6 @@
 """What changed most in what matters most stands first, with a line of what the verifier said."""
 
-from skillopt.execution.results import OutcomeChange, changed_tasks
+from skillopt.execution.calls import OutcomeChange, changed_tasks
 from skillopt.gate.comparison import Pairs, compare
 from skillopt.gate.decide import Question, decide
 from skillopt.protocols import RolloutRequest

@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.runs.forecast import Cost, Forecast, costs_of, forecast, is_paid
-from skillopt.runs.prospect import Range, cap_to_set, likely_calls, what_it_can_show
+from skillopt.runs.forecast import (
+    Cost,
+    Forecast,
+    Range,
+    cap_to_set,
+    costs_of,
+    forecast,
+    is_paid,
+    likely_calls,
+    what_it_can_show,
+)
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites.planning import plan_splits

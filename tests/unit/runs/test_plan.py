@@ -45,3 +45,16 @@ def test_a_run_that_a_cap_ended_is_open_again_under_a_higher_one(folder: Path) -
     assert (raised.id, resumed) == (first.id, True)
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         assert [run.state for run in ledger.runs()] == ["running"]
+
+
+def test_only_the_newest_run_of_the_same_skill_suite_and_settings_goes_on(folder: Path) -> None:
+    first, _ = begin(folder, 60)
+    with closing(Ledger.open(folder)) as ledger:
+        ledger.begin_run(replace(first, id="a" * 12, suite_digest="else", started_at="9999"))
+        ledger.begin_run(replace(first, id="b" * 12, skill="other", started_at="9999"))
+    again, resumed = begin(folder, 60)
+    assert (again.id, resumed) == (first.id, True)
+    with closing(Ledger.open(folder)) as ledger:
+        ledger.begin_run(replace(first, id="c" * 12, started_at="9999"))
+        ledger.end_run("c" * 12, "finished", "done")
+    assert not begin(folder, 60)[1]

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.sandbox.limits import Limits, descendants, process_numbers, rollout_limits, verifier_limits
-from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.processes import (
+    Limits,
+    ProcessResult,
+    descendants,
+    end_inheritors,
+    process_numbers,
+    rollout_limits,
+    run_process,
+    verifier_limits,
+)
 from skillopt.sandbox.workspace import Workspace, folder_size
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")

@@ -1,6 +1,5 @@
 """Hand-off: what is asked lies in a folder, answers are read on the next run, nothing is asked twice."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Usage
-from skillopt.targets.handoff import HandoffFolder, HandoffModel
+from skillopt.targets.handoff import HandoffModel, forget_unanswered
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.hands import answer_all
 
@@ -50,36 +49,16 @@ def test_a_prompt_is_handed_off_and_its_answer_is_the_reply(tmp_path: Path) -> N
     assert model.reply("Why?", system="Be brief.").usage.usd is None
 
 
-def test_what_was_read_is_removed_and_what_is_open_or_answered_stays(tmp_path: Path) -> None:
-    folder, model = HandoffFolder(tmp_path), HandoffModel(tmp_path)
-    for question in ("read", "answered", "open", "withdrawn"):
+def test_what_nobody_answered_is_forgotten_and_answers_stay(tmp_path: Path) -> None:
+    model = HandoffModel(tmp_path)
+    for question in ("answered", "open"):
         with pytest.raises(AnswersPendingError):
             model.reply(question)
     by_title = {path.read_text(encoding="utf-8"): path.parent for path in tmp_path.glob("*/*/prompt.md")}
-    for question in ("read", "answered"):
-        (by_title[question] / "answer.md").write_text("Yes.", encoding="utf-8")
-    folder.begin()
-    assert model.reply("read").text == "Yes."
-    with pytest.raises(AnswersPendingError):
-        model.reply("open")
-    folder.clean()
-    left = {path.parent for path in tmp_path.glob("*/*/prompt.md")}
-    assert left == {by_title["answered"], by_title["open"]}
-
-
-def test_names_that_lead_out_of_the_folder_are_no_items(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "prompt.md").write_text("mine", encoding="utf-8")
-    folder = tmp_path / "handoff"
-    folder.mkdir()
-    entry = {"folder": "../outside", "about": ""}
-    (folder / "manifest.json").write_text(json.dumps({"open": [entry]}), encoding="utf-8")
-    with pytest.raises(AnswersPendingError):
-        HandoffModel(folder).reply("Why?")
-    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["open"]
-    assert [one["about"] for one in listed] == ["Why?"]
-    assert outside.is_dir()
+    (by_title["answered"] / "answer.md").write_text("Yes.", encoding="utf-8")
+    forget_unanswered(tmp_path)
+    assert [path.parent for path in tmp_path.glob("*/*/prompt.md")] == [by_title["answered"]]
+    assert model.reply("answered").text == "Yes."
 
 
 def test_an_answer_to_what_was_never_asked_is_refused(tmp_path: Path) -> None:

@@ -8,8 +8,15 @@ import pytest
 
 from skillopt.targets.claude_code.sessions import ClaudeSessions
 from skillopt.targets.codex.sessions import CodexSessions
-from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
-from skillopt.targets.session_lines import LONGEST_SESSION_LINE, LineTally, find_logs, read_log
+from skillopt.targets.past_session import (
+    LONGEST_SESSION_LINE,
+    LineTally,
+    PastSession,
+    PastTurn,
+    SessionKind,
+    find_logs,
+    read_log,
+)
 from tests.fakes.past_sessions import Said, claude_log, codex_log, write_log
 
 TURNS = (
