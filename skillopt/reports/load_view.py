@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -36,7 +36,7 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.project import Project, Selection
-from skillopt.reports.lines import StepLog, StepView
+from skillopt.reports.lines import StepLog
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
@@ -85,7 +85,8 @@ def load_view(
     project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
 ) -> RunView:
     """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
-    start, events = _start_and_events(ledger, record)
+    start = decode_skill(record.skill, record.start)
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
@@ -108,11 +109,6 @@ def load_view(
         suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found),
         new_acts=recorded_acts(ledger, record, newest) if newest else (),
     )
-
-
-def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
-    return decode_skill(record.skill, record.start), events
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
@@ -236,16 +232,15 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
     counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
     if recorded.folds:
         counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
-    ended = _last(events, RunEnded)
-    started, aside = _last(events, RunStarted), _last(events, TasksSetAside)
-    withheld = _last(events, ReleaseCheckWithheld)
+    ended, started, aside = _last(events, RunEnded), _last(events, RunStarted), _last(events, TasksSetAside)
+    withheld, log = _last(events, ReleaseCheckWithheld), StepLog()
     return replace(
         head,
         suite=started.suite if started else "",
         rollouts=ended.rollouts if ended else None,
         splits=counts,
         headline=gained_by_run(events),
-        steps=_steps(events),
+        steps=tuple(step for event in events for step in log.note(event)),
         patch_tests=tuple(_all(events, PatchTested)),
         edits=_EditFates(recorded).views,
         gates=tuple(gates),
@@ -269,11 +264,6 @@ def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
     return next(reversed(_all(events, kind)), None)
 
 
-def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
-    log = StepLog()
-    return tuple(step for event in events for step in log.note(event))
-
-
 def _gates(events: Iterable[Event]) -> list[GateView]:
     gates: list[GateView] = []
     texts: list[str] = []
@@ -295,16 +285,11 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
     if (baseline := _last(events, BaselineMeasured)) is not None:
         first = replace(first, passed=tally_passed(baseline.tally), score=baseline.tally.score)
-    if gates:
-        first = _measured(first, gates[0].verdict, 0)
-    found = [first]
-    for event in events:
-        if isinstance(event, VersionAccepted):
-            commit = recorded.commits.get(event.number, "")
-            digest, tokens = _text_digest(start, event.text), estimate_tokens(event.text)
-            made = VersionView(event.number, commit, digest, event.text, tokens=tokens, kind=event.kind)
-            made = _measured(made, event.verdict, 1)
-            found.append(replace(made, grading=event.grading))
+    found = [_measured(first, gates[0].verdict, 0) if gates else first]
+    for event in _all(events, VersionAccepted):
+        commit, digest = recorded.commits.get(event.number, ""), _text_digest(start, event.text)
+        made = VersionView(event.number, commit, digest, event.text, estimate_tokens(event.text))
+        found.append(_measured(replace(made, kind=event.kind, grading=event.grading), event.verdict, 1))
     return found
 
 
@@ -321,14 +306,11 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
     if (found := newest_draft(events)) is None:
         return None
     commit, taken, *marks = recorded.draft
-    grading = found.grading if isinstance(found, DraftGraded) else None
-    edits = tuple(change.edit.id for change in found.changes)
-    branch = f"skillopt-draft/{head.skill}"
     return DraftView(
         found.text,
-        edits,
-        grading,
-        branch,
+        tuple(change.edit.id for change in found.changes),
+        found.grading if isinstance(found, DraftGraded) else None,
+        f"skillopt-draft/{head.skill}",
         commit=commit,
         taken=taken,
         headline=gained_by_draft(events),
@@ -345,22 +327,23 @@ def _heat(recorded: RunRecords, versions: Sequence[VersionView]) -> Iterator[Hea
     splits |= {task: name for name, fold in zip(FOLDS, recorded.folds, strict=False) for task in fold}
     others = sorted({task for skill, task in results if skill in digests} - splits.keys())
     for task in (*splits, *others):
-        rows = [results.get((skill, task), []) for skill in digests]
-        yield HeatRow(task, splits.get(task, ""), tuple(map(_cell, rows)))
-
-
-def _cell(rows: Sequence[ResultRow]) -> Cell:
-    return Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
+        ran = (results.get((skill, task), []) for skill in digests)
+        cells = (
+            Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
+            for rows in ran
+        )
+        yield HeatRow(task, splits.get(task, ""), tuple(cells))
 
 
 class _EditFates:
     """Follows the edits of a run through its events; each ends with the last that befell it."""
 
     def __init__(self, recorded: RunRecords) -> None:
-        self._train = _taught(recorded)
+        folded = frozenset().union(*recorded.folds)
+        # Tasks that edits may be made from, those of both folds where there are any; empty when not known.
+        self._train = {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
         self._edits: dict[str, EditView] = {}
         self._text = recorded.start.document.text
-        self._gates = 0
         for _, event in recorded.events:
             self._note(event)
 
@@ -372,15 +355,19 @@ class _EditFates:
     def _note(self, event: Event) -> None:
         match event:
             case EditRefused():
-                self._refused(event)
+                before = self._edits.get(event.edit.id)
+                if before is None:
+                    self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
+                elif before.version is None:  # else the version has it, whatever the draft does
+                    fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
+                    self._put(event.edit, event.step, fate=fate, reason=event.reason)
             case PatchTested():
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
                     self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=event)
+                kept = Fate.JOINED if event.kept else Fate.NOT_NEEDED
+                self._put(event.edit, event.step, fate=kept, reason=event.reason, ablation=event)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
-                self._gates += isinstance(event, GateDecided)
                 for change in event.changes:
                     self._changed(change.edit, event)
                 if isinstance(event, VersionAccepted):
@@ -392,36 +379,22 @@ class _EditFates:
         known = self._put(edit, 0 if isinstance(event, DraftGraded) else event.step)
         if isinstance(event, GateDecided):
             fate = _FATES.get(event.verdict.outcome, Fate.REJECTED)
-            self._put(edit, event.step, fate=fate, reason=event.verdict.reason, gate=self._gates)
+            self._put(edit, event.step, fate=fate, reason=event.verdict.reason)
         elif isinstance(event, VersionAccepted):
             self._put(edit, event.step, version=event.number)
         elif known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
             self._put(edit, known.step, fate=Fate.JOINED, reason="")
 
-    def _refused(self, event: EditRefused) -> None:
-        """Note why an edit is not taken up, or, where it was taken up before, why it goes."""
-        before = self._edits.get(event.edit.id)
-        if before is None:
-            self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
-        elif before.version is None:  # else the version has it, whatever the draft does
-            fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
-            self._put(event.edit, event.step, fate=fate, reason=event.reason)
-
     def _put(self, edit: Edit, step: int, **changes: object) -> EditView:
-        known = self._edits.get(edit.id) or self._first(edit, step)
+        known = self._edits.get(edit.id)
+        if known is None:
+            document = SkillDocument(self._text)
+            place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
+            around = [section.title for section in document.sections if section.start <= place < section.end]
+            section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
+            # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
+            known = EditView(
+                edit, step, section, tuple(one for one in edit.tasks if one in (self._train or edit.tasks))
+            )
         self._edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
         return known
-
-    def _first(self, edit: Edit, step: int) -> EditView:
-        document = SkillDocument(self._text)
-        place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
-        around = [section.title for section in document.sections if section.start <= place < section.end]
-        section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
-        # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
-        return EditView(edit, step, section, tuple(one for one in edit.tasks if not self._train or one in self._train))
-
-
-def _taught(recorded: RunRecords) -> Collection[str]:
-    """List tasks that edits may be made from, those of both folds where there are any; empty when not known."""
-    folded = frozenset().union(*recorded.folds)
-    return {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
