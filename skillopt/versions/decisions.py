@@ -23,7 +23,6 @@ from skillopt.versions.commit_message import (
     Version,
     commit_kind,
     disarm,
-    is_upstream,
     single_line,
 )
 from skillopt.versions.merging import merge_texts
@@ -298,25 +297,6 @@ class EditLine:
     def versions(self) -> tuple[Version, ...]:
         """List the versions and drafts among its commits, oldest first."""
         return tuple(step.commit for step in self.steps if step.makes_edits)
-
-    @property
-    def by_people(self) -> tuple[Version, ...]:
-        """List the commits whose text is not that of their edits, oldest first."""
-        changed = (step.commit for step in self.steps if step.before != step.after)
-        return tuple(
-            commit for commit in changed if commit_kind(commit) in ("start", "people") and not is_upstream(commit)
-        )
-
-    @property
-    def explained(self) -> tuple[tuple[str, str], ...]:
-        """List the texts before and after its edits, which are not what a commit has that people amended."""
-        return tuple((step.before, self._made(step)) for step in self.steps if step.makes_edits)
-
-    def _made(self, step: _TextStep) -> str:
-        edits = edits_of(step.commit)
-        with suppress(EditError):
-            return apply_edits(SkillDocument(step.before, self.trained), edits).document.text if edits else step.after
-        return step.after
 
     @property
     def edits(self) -> tuple[NumberedEdit, ...]:

@@ -123,7 +123,7 @@ def test_every_command_that_takes_a_version_takes_the_draft(folder: Path) -> Non
     diffed = skillopt(folder, "diff", "rows", "draft").stdout
     assert f"+- {EMAIL}" in diffed
     assert f"+- {EMAIL}" in skillopt(folder, "diff", "rows", "worktree", "draft").stdout
-    assert EMAIL in skillopt(folder, "diff", "rows", "draft", "--words").stdout
+    assert EMAIL in skillopt(folder, "diff", "rows", "draft").stdout
     shown = skillopt(folder, "show", "draft").stdout
     assert "Grade: likely better" in shown
     assert "(tasks train-0)" in shown

@@ -36,7 +36,7 @@ class Outline(HTMLParser):
 
 
 def compared(text: str) -> str:
-    return before_after_page(BeforeAfter(text, text, text, text, text, 5, make_changed(text), text))
+    return before_after_page(BeforeAfter(text, text, text, text, 5, make_changed(text)))
 
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
