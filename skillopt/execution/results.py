@@ -1,12 +1,10 @@
 """A call of the Python API: what it works with, and what it gives back."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple, dataclass
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from skillopt.errors import SuiteError, UsageError
@@ -15,7 +13,7 @@ from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.figures import Headline, headline_of_verdict
-from skillopt.gate.comparison import PairedTask, Pairs, Tally, check_coverage, compare, expect_measured, tally
+from skillopt.gate.comparison import Pairs, Tally, check_coverage, compare, expect_measured, tally
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.loop.events import (
     DraftChanged,
@@ -36,60 +34,6 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite, Task
 from skillopt.verifiers import VERIFIERS
-
-
-class OutcomeChange(StrEnum):
-    """How the outcome of a task differs, what matters most first."""
-
-    BROKEN = "broken"
-    FIXED = "fixed"
-    LOWER = "lower score"
-    HIGHER = "higher score"
-    SAME = "same"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedTask(PairedTask):
-    """A task that was measured for both skills, and what the verifier said of a run of it that failed."""
-
-    change: OutcomeChange
-    feedback: str
-
-
-def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[ChangedTask, ...]:
-    """List the tasks of a comparison, those that changed most in what matters most first."""
-    said = _feedback(before) | _feedback(after)
-    found = [
-        ChangedTask(
-            *astuple(pair),
-            change=_change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
-            feedback=said.get(pair.task, ""),
-        )
-        for pair in verdict.pairs
-    ]
-    order = list(OutcomeChange)
-    return tuple(sorted(found, key=lambda one: (order.index(one.change), -_size(one), one.task)))
-
-
-def _change(passed: float, score: float) -> OutcomeChange:
-    if passed:
-        return OutcomeChange.BROKEN if passed < 0 else OutcomeChange.FIXED
-    if score:
-        return OutcomeChange.LOWER if score < 0 else OutcomeChange.HIGHER
-    return OutcomeChange.SAME
-
-
-def _size(one: ChangedTask) -> float:
-    return fmean((abs(one.passed_after - one.passed_before), abs(one.score_after - one.score_before)))
-
-
-def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
-    """Return what was said of the first run of each task that failed."""
-    found: dict[str, str] = {}
-    for rollout in rollouts:
-        if rollout.score is not None and not rollout.score.passed:
-            found.setdefault(rollout.task_id, rollout.score.feedback or rollout.reason)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +143,6 @@ class CompareResult:
     def headline(self) -> Headline | None:
         """The tasks passed before and after, on the same tasks; None where none was measured for both."""
         return headline_of_verdict(self.verdict)
-
-    @property
-    def changed(self) -> tuple[ChangedTask, ...]:
-        """List the tasks, regressions first, each with a line of what the verifier said."""
-        return changed_tasks(self.verdict, self.before.rollouts, self.after.rollouts)
 
 
 class Scoring:
