@@ -26,8 +26,8 @@ SHORT: Final = 10
 
 CACHED: Final = "the rest was cached"
 
-_MOST_TASKS: Final = 6
-_LONGEST: Final = 160
+_MOST_TASKS: Final = 6  # a line of a terminal holds so many ids
+_LONGEST: Final = 160  # longer lines are broken by terminals in the middle of words
 
 _Result = TypeVar("_Result")
 
@@ -107,19 +107,6 @@ def used_lines(spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int]) -
     asked, paid = rollouts
     yield f"used: {asked:,} rollouts ({paid:,} new, {asked - paid:,} cached)"
     yield from (f"spent by the {role}: {format_usage(usage, role)}" for role, usage in (spent or {}).items())
-
-
-def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
-    """Return the version that a run made, else its draft, and the command to go on with."""
-    if version:
-        yield f"version {version[:SHORT]} on branch skillopt/{skill}"
-        yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
-    elif draft is not None:
-        yield from draft_lines(draft)
-        if draft.replaced:
-            yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
-        if draft.commit:
-            yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
 
 
 def draft_lines(draft: "DraftState", passed: str = "") -> Iterator[str]:

@@ -18,7 +18,7 @@ from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 
 _FORMATS: Final = ("text", "markdown", "html", "json")
-_WIDEST: Final = 120
+_WIDEST: Final = 120  # longer lines are hard to read
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html"}
 
 
