@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
@@ -66,7 +67,11 @@ def write_ci(project: Project, start: Start, action: str) -> WrittenWorkflow:
     agents = dict.fromkeys(name for name in drivers if name in ("claude-code", "codex"))
     source = f"{action.partition('@')[0]}/.github/actions/skillopt@{action.partition('@')[2]} # v{__version__}"
     words = {"SECRETS": " and ".join(secrets) or "of no provider", "AGENTS": json.dumps(" ".join(agents))}
-    put_file(path, workflow_text(start, _paths(project), {"ACTION": source, "FORGE": "github", **words}))
+    # What a change of skills touches.
+    places = [place for skill in project.discover().skills for place in (skill.path, skill.suite) if place]
+    tops = sorted({place.partition("/")[0] for place in places} - {".", ""})
+    paths = ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
+    put_file(path, workflow_text(start, paths, {"ACTION": source, "FORGE": "github", **words}))
     return WrittenWorkflow(_PLACE, secrets)
 
 
@@ -83,28 +88,16 @@ def workflow_text(start: Start, paths: list[str], words: Mapping[str, str]) -> s
 
 def find_action(named: str) -> str:
     """Return the action to call, as OWNER/REPO@HASH: the one that is named, else of the commit installed here."""
-    found = named or _installed()
+    found = named
+    if not found:
+        with suppress(PackageNotFoundError):  # pip writes down where it got this program from
+            source = json.loads(distribution("skillopt-mcp").read_text("direct_url.json") or "{}")
+            remote = _REMOTE.fullmatch(str(source.get("url", "")))
+            commit = source.get("vcs_info", {}).get("commit_id", "")
+            found = f"{remote[1]}@{commit}" if remote and commit else ""
     if not _ACTION.fullmatch(found):
         raise UsageError(
             "--action: expected OWNER/REPO@HASH, the repository of this program and the full hash of a commit that you "
             f"have read, found {found or 'none, as it was not installed from github.com'!r}"
         )
     return found
-
-
-def _installed() -> str:
-    """Read where pip got this program from."""
-    try:
-        text = distribution("skillopt-mcp").read_text("direct_url.json")
-    except PackageNotFoundError:
-        text = None
-    source = json.loads(text or "{}")
-    remote, commit = _REMOTE.fullmatch(str(source.get("url", ""))), source.get("vcs_info", {}).get("commit_id", "")
-    return f"{remote[1]}@{commit}" if remote and commit else ""
-
-
-def _paths(project: Project) -> list[str]:
-    """List what a change of skills touches."""
-    found = [path for skill in project.discover().skills for path in (skill.path, skill.suite) if path]
-    tops = sorted({path.partition("/")[0] for path in found} - {".", ""})
-    return ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
