@@ -129,8 +129,8 @@ def before_after_page(comparison: BeforeAfter) -> str:
         "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
         "stands here should use other tasks to judge them."
     )
-    text, title = paragraphs(cited(comparison.headline), told, *map(_shown, changed[:_MOST_TASKS])), "before and after"
-    return print_page(f"{comparison.skill}: {title}", title, text, heading=comparison.skill, footer=footer)
+    text = paragraphs(cited(comparison.headline), told, *map(_shown, changed[:_MOST_TASKS]))
+    return print_page(comparison.skill, "before and after", text, footer)
 
 
 def _shown(one: DifferingTask) -> str:

@@ -1,7 +1,7 @@
 """Build the view of a run from its events, recorded rollouts and commits; nothing is written."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,7 +58,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Suite
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
 from skillopt.versions.decisions import declined_runs
@@ -91,12 +91,13 @@ def load_view(
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
     tasks = _suite_of_run(project, record, suite)
-    splits = {task.id: split for split, task in tasks.splits} if tasks else {}
-    folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
+    splits = {task.id: split.value for split, task in tasks.splits} if tasks else {}
+    for name, fold in zip(FOLDS, (tasks.folds if tasks else None) or (), strict=False):
+        splits |= {task.id: name for task in fold}
     identity = scored_by(record)
     results = ledger.results(digests_of(start, events), identity)
     commits, draft = _in_git(project, record)
-    view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft, folds=folds))
+    view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft))
     if tasks is None:
         return view
     run = _run_rollouts(ledger, record, identity, tasks, start=start, events=[event for _, event in events])
@@ -196,15 +197,14 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """What is recorded of a run; `draft` is its commit, the version that a person made of it, and its marks."""
+    """What is recorded of a run: of each task its split or fold, and of the draft its commit, version and marks."""
 
     start: Skill
     events: Sequence[tuple[str, Event]]
     results: Sequence[ResultRow] = ()
-    splits: Mapping[str, Split] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
     draft: tuple[str, ...] = ("", "")
-    folds: tuple[frozenset[str], ...] = ()
 
 
 def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
@@ -228,17 +228,13 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
     events = [event for _, event in recorded.events]
     gates = _gates(events)
     versions = _versions(head, recorded, gates)
-    splits = recorded.splits.values()
-    counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
-    if recorded.folds:
-        counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
     ended, started, aside = _last(events, RunEnded), _last(events, RunStarted), _last(events, TasksSetAside)
     withheld, log = _last(events, ReleaseCheckWithheld), StepLog()
     return replace(
         head,
         suite=started.suite if started else "",
         rollouts=ended.rollouts if ended else None,
-        splits=counts,
+        splits=dict(Counter(recorded.splits.values())),
         headline=gained_by_run(events),
         steps=tuple(step for event in events for step in log.note(event)),
         patch_tests=tuple(_all(events, PatchTested)),
@@ -323,25 +319,22 @@ def _heat(recorded: RunRecords, versions: Sequence[VersionView]) -> Iterator[Hea
     for row in recorded.results:
         results[row.skill, row.task].append(row)
     digests = [version.digest for version in versions]
-    splits = {task: split.value for task, split in recorded.splits.items()}
-    splits |= {task: name for name, fold in zip(FOLDS, recorded.folds, strict=False) for task in fold}
-    others = sorted({task for skill, task in results if skill in digests} - splits.keys())
-    for task in (*splits, *others):
+    others = sorted({task for skill, task in results if skill in digests} - recorded.splits.keys())
+    for task in (*recorded.splits, *others):
         ran = (results.get((skill, task), []) for skill in digests)
         cells = (
             Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
             for rows in ran
         )
-        yield HeatRow(task, splits.get(task, ""), tuple(cells))
+        yield HeatRow(task, recorded.splits.get(task, ""), tuple(cells))
 
 
 class _EditFates:
     """Follows the edits of a run through its events; each ends with the last that befell it."""
 
     def __init__(self, recorded: RunRecords) -> None:
-        folded = frozenset().union(*recorded.folds)
         # Tasks that edits may be made from, those of both folds where there are any; empty when not known.
-        self._train = {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
+        self._train = {task for task, split in recorded.splits.items() if split in ("train", *FOLDS)}
         self._edits: dict[str, EditView] = {}
         self._text = recorded.start.document.text
         for _, event in recorded.events:

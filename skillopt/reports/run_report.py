@@ -75,13 +75,8 @@ def render_text(view: RunView, width: int) -> str:
 def render_page(view: RunView, rollouts: str = "") -> str:
     """Return the run as one HTML page, with rollouts before its settings."""
     kind = "run" if view.kind == "training" else view.kind
-    return print_page(
-        f"{view.skill}: run {view.run}",
-        f"{cited(kind)} {cited(view.run)}",
-        _report(view, ReportLimits(rows=150), rollouts),
-        heading=view.skill,
-        footer="Written by SkillOpt from the record of the run; no number is from a model's text.",
-    )
+    footer = "Written by SkillOpt from the record of the run; no number is from a model's text."
+    return print_page(view.skill, f"{kind} {view.run}", _report(view, ReportLimits(rows=150), rollouts), footer)
 
 
 def _titled(view: RunView) -> str:

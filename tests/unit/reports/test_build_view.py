@@ -15,7 +15,6 @@ from skillopt.reports.load_view import RunRecords, build_view
 from skillopt.reports.view import Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
-from skillopt.tasks import Split
 from tests.fakes.drafts import changed, graded, grading
 from tests.fakes.views import AT, EVENTS, HEAD, START, make_view, verdict
 
@@ -88,7 +87,7 @@ def test_an_edit_that_nothing_needs_any_more_is_told_so_unless_a_version_has_it(
     assert found["s1e1"][0] is Fate.ACCEPTED
 
 
-FOLDS = (frozenset({"a", "b"}), frozenset({"c", "d"}))
+SPLITS = {"a": "fold 1", "b": "fold 1", "c": "fold 2", "d": "fold 2"}
 FIRST = Edit("f1", Op.ADD, section="Values", content="- Sort.", tasks=("a",))
 SECOND = Edit("f2", Op.ADD, section="Values", content="- Round.", tasks=("c", "a fold that is not there"))
 
@@ -106,8 +105,7 @@ def folded_view() -> RunView:
         (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, folded=True)),
         (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
     ]
-    splits = dict.fromkeys("abcd", Split.VAL)
-    return build_view(HEAD, RunRecords(START, told, results, splits, folds=FOLDS))
+    return build_view(HEAD, RunRecords(START, told, results, SPLITS))
 
 
 def test_of_two_folds_both_motivate_edits() -> None:
