@@ -1,14 +1,19 @@
-"""The command `init`: write skillopt.toml for the skills that are there, and choose who runs them."""
+"""The command `init`: write skillopt.toml for the skills that are there, or one workflow for CI."""
 
+import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from skillopt import __version__
 from skillopt.agent_table import find_agent_table
-from skillopt.commands.ci import Start, find_action, write_ci
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
 from skillopt.contrib import find_driver
@@ -21,6 +26,28 @@ from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
 from skillopt.versions.repository import Repository
+
+Start = Literal["path", "label", "always"]
+"""When a pull request is gated without being asked: where it changes skills, by the label `skillopt`, or always."""
+
+_PLACE: Final = ".github/workflows/skillopt.yml"
+_ACTION: Final = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
+_REMOTE: Final = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_SECRETS: Final = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "claude-code": "ANTHROPIC_API_KEY",
+    "codex": "OPENAI_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
+_STARTED: Final = {
+    "path": (" at once", "    paths: {paths}\n  merge_group:", ""),
+    "label": (
+        " when it gets the label `skillopt`",
+        "    types: [labeled]",
+        " && github.event.label.name == 'skillopt'",
+    ),
+    "always": (", as every pull request is", "  merge_group:", ""),
+}
 
 _MOST_TABLES: Final = 20
 """With more skills than this, only those that have tasks get a table: a library has hundreds, most without tasks."""
@@ -61,7 +88,11 @@ def init(
     """
     if ci is not None:
         with interruptible():
-            show(write_ci(Project.find(Path.cwd()), start, find_action(action)), str, as_json=as_json)
+            written = _write_ci(Project.find(Path.cwd()), start, _find_action(action))
+        secrets = [f"gh secret set {name}" for name in written["secrets"]] or ["no secret: the target needs no key"]
+        what = "gate in pull requests, records on push, a night at 03:17 UTC"
+        lines = f"wrote {_PLACE}: {what}\nnext: {'; '.join(secrets)}; commit {_PLACE}"
+        show(written, lambda _: lines, as_json=as_json)
         return
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
@@ -239,3 +270,51 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
 
 def _labelled(choice: Choice) -> str:
     return choice.label + (f"; {choice.missing}" if choice.missing else "")
+
+
+def _write_ci(project: Project, start: Start, action: str) -> dict[str, Any]:
+    """Write the workflow of a project; one that is there is never overwritten."""
+    root = project.repository().root
+    path = root / _PLACE
+    if path.exists():
+        raise UsageError(f"expected no {_PLACE} yet, found one; move it away, then run this again")
+    settings = project.settings()
+    drivers = [part for name in (settings.harness, settings.model, settings.judge) for part in name.split("/")[:2]]
+    secrets = tuple(dict.fromkeys(_SECRETS[name] for name in drivers if name in _SECRETS))
+    agents = dict.fromkeys(name for name in drivers if name in ("claude-code", "codex"))
+    source = f"{action.partition('@')[0]}/.github/actions/skillopt@{action.partition('@')[2]} # v{__version__}"
+    words = {"SECRETS": " and ".join(secrets) or "of no provider", "AGENTS": json.dumps(" ".join(agents))}
+    # What a change of skills touches.
+    places = [place for skill in project.discover().skills for place in (skill.path, skill.suite) if place]
+    tops = sorted({place.partition("/")[0] for place in places} - {".", ""})
+    paths = ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
+    put_file(path, workflow_text(start, paths, {"ACTION": source, "FORGE": "github", **words}))
+    return {"path": _PLACE, "secrets": secrets}
+
+
+def workflow_text(start: Start, paths: list[str], words: Mapping[str, str]) -> str:
+    """Fill in the workflow."""
+    told, pull_request, label = _STARTED[start]
+    listed = f"[{', '.join(json.dumps(path) for path in paths)}]"
+    block = f"  pull_request:\n{pull_request.format(paths=listed)}"
+    text = files("skillopt.commands").joinpath("github.yml").read_text(encoding="utf-8")
+    for name, word in {**words, "START": told, "PULL_REQUEST": block, "LABEL": label, "PATHS": listed}.items():
+        text = text.replace(f"@{name}@", word)
+    return text
+
+
+def _find_action(named: str) -> str:
+    """Return the action to call, as OWNER/REPO@HASH: the one that is named, else of the commit installed here."""
+    found = named
+    if not found:
+        with suppress(PackageNotFoundError):  # pip writes down where it got this program from
+            source = json.loads(distribution("skillopt-mcp").read_text("direct_url.json") or "{}")
+            remote = _REMOTE.fullmatch(str(source.get("url", "")))
+            commit = source.get("vcs_info", {}).get("commit_id", "")
+            found = f"{remote[1]}@{commit}" if remote and commit else ""
+    if not _ACTION.fullmatch(found):
+        raise UsageError(
+            "--action: expected OWNER/REPO@HASH, the repository of this program and the full hash of a commit that you "
+            f"have read, found {found or 'none, as it was not installed from github.com'!r}"
+        )
+    return found
