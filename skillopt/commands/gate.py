@@ -11,7 +11,7 @@ import typer
 
 from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SummaryOption, with_run_options
-from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
+from skillopt.commands.output import SHORT, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.access import missing_access
@@ -157,7 +157,7 @@ def gate(
     if github is not None:
         write_report(github, render_annotations(report), "--github")
     if summary is not None:
-        append_report(summary, render_gate_summary(report), "--summary")
+        write_report(summary, render_gate_summary(report), "--summary", append=True)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 

@@ -18,7 +18,7 @@ from skillopt.commands.options import (
     check_cap_option,
     flags_of,
 )
-from skillopt.commands.output import append_report, interruptible, show
+from skillopt.commands.output import interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
 from skillopt.errors import InfrastructureError, UsageError
@@ -108,7 +108,7 @@ def nightly(
                 found = _take_steps(options, flags)
     show(found, _text, as_json=as_json)
     if summary is not None:
-        append_report(summary, render_night(found), "--summary")
+        write_report(summary, render_night(found), "--summary", append=True)
     if found.broken:
         raise typer.Exit(3)
 
