@@ -7,7 +7,7 @@ from difflib import unified_diff
 from shlex import quote
 from typing import Final
 
-from skillopt.figures import Headline, name_grade
+from skillopt.figures import Headline, name_grade, read_headline
 from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading
 from skillopt.loop.events import EditScreened
@@ -175,7 +175,6 @@ def _body(view: OfferView, longest: int, more: str) -> str:
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
     edits = [_box(edit, longest) for edit in view.in_force][:_MOST_EDITS]
-    dropped = ", ".join(f"{cited(text, 80)} ({cited(by, 200)})" for text, by in view.dropped)
     why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
     reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
     take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
@@ -196,7 +195,7 @@ def _body(view: OfferView, longest: int, more: str) -> str:
             _how_to_drop(view) if edits else "",
             bullets(edits[:_FIRST_EDITS]),
             details(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", bullets(edits[_FIRST_EDITS:])),
-            f"**Dropped**: {dropped}." if dropped else "",
+            _dropped(view),
             _cost(view),
             take,
             details("Tasks, reasons and everything else", paragraphs(_flips(view), *reasons, more)),
@@ -295,6 +294,17 @@ def _how_to_drop(view: OfferView) -> str:
         "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
         f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
     )
+
+
+def _dropped(view: OfferView) -> str:
+    """Name the edits that people dropped, with what the newest version passed with them and what is left without."""
+    if not view.dropped:
+        return ""
+    told = f"**Dropped**: {', '.join(f'{cited(text, 80)} ({cited(by, 200)})' for text, by in view.dropped)}."
+    before = read_headline(dict(view.versions[-1].trailers)) if view.versions else ""
+    if before and view.claim is not None and view.claim.fresh:
+        told += f" Before the drop: {cited(before)}. Now: {view.claim.headline.passed}."
+    return told
 
 
 def _cost(view: OfferView) -> str:

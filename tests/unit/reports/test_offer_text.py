@@ -111,9 +111,13 @@ def test_an_edit_that_people_refused_in_other_words_stands_in_the_red_box_and_ma
     assert offer_mark(asked) != offer_mark(view)
 
 
-def test_what_was_dropped_and_the_target_are_on_the_first_screen() -> None:
-    shown = first_screen(offer_body(replace(offer(*TEXTS), dropped=(("- Sort.", "ada: no"),), target="demo-1")))
-    assert "**Dropped**: `- Sort.` (`ada: no`)." in shown
+def test_what_a_drop_cost_and_the_target_are_on_the_first_screen() -> None:
+    view = replace(offer(*TEXTS), dropped=(("- Sort.", "ada: no"),), target="demo-1")
+    assert "Before the drop" not in offer_body(view)
+    assert view.claim is not None
+    shown = first_screen(offer_body(replace(view, claim=replace(view.claim, fresh=True))))
+    said = "(`ada: no`). Before the drop: `2 → 7 of 8 tasks passed, +62 points (90%: +22 to +87)`. Now: 2 → 7 of 8 val"
+    assert f"**Dropped**: `- Sort.` {said}" in shown
     assert "Target: `demo-1`." in shown
 
 
