@@ -17,7 +17,7 @@ HELD_OUT: Final = "held-out"
 VAL: Final = "val"
 
 _GAIN: Final = re.compile(r"([+-]\d+) points \(90%: ([+-]\d+) to ([+-]\d+)\)")
-_SURE: Final = 0.99
+_SURE: Final = 0.99  # no posterior of a few flips is surer
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,10 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "log": ("log:log", "List the versions of the skill, newest first, and its draft."),
         "diff": ("diff:diff", "Show what changed between two versions of the skill."),
         "show": ("show:show", "Show a version, or what put each line there."),
-        "take": ("rollback:take", "Make the draft a version after you approve it."),
+        "take": ("decisions:take", "Make the draft a version after you approve it."),
         "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
-        "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
-        "decline": ("decline:decline", "Refuse versions, the draft, or edits."),
+        "rollback": ("decisions:rollback", "Publish an older version as a new commit."),
+        "decline": ("decisions:decline", "Refuse versions, the draft, or edits."),
     },
     "Reports": {
         "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),

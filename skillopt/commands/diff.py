@@ -31,20 +31,11 @@ def diff(
     """
     sides = compare_versions(Selection(skill), before, after)
     difference = difference_of_files(sides.old, sides.new)
-    found = {
-        "skill": sides.skill,
-        "before": sides.before,
-        "after": sides.after,
-        "difference": difference,
-        "text": sides.text,
-    }
-    versions = _named(sides.before), _named(sides.after)
-    changed = escape_terminal_lines(sides.text)
-    text = f"{print_terminal(tell_difference(difference))}\n\n{changed}" if changed else ""
-    same = f"{sides.skill}: {versions[0]} and {versions[1]} are the same"
-    typer.echo(as_json_text(found) if as_json else text or same)
-
-
-def _named(version: str) -> str:
-    """Shorten a commit; what the user typed otherwise stays as it is."""
-    return version[:SHORT] if _COMMIT.fullmatch(version) else escape_terminal(version)
+    if as_json:
+        found = {"skill": sides.skill, "before": sides.before, "after": sides.after, "text": sides.text}
+        typer.echo(as_json_text(found | {"difference": difference}))
+    elif sides.text:
+        typer.echo(f"{print_terminal(tell_difference(difference))}\n\n{escape_terminal_lines(sides.text)}")
+    else:
+        named = (one[:SHORT] if _COMMIT.fullmatch(one) else escape_terminal(one) for one in (sides.before, sides.after))
+        typer.echo(f"{sides.skill}: {' and '.join(named)} are the same")

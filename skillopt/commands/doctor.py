@@ -22,7 +22,7 @@ from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
 from skillopt.execution.metering import PROBE
 from skillopt.nightly.forges import load_forge
-from skillopt.project import CONFIG, Discovered, Project, Selection
+from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.runs.forecast import what_it_can_show
@@ -38,13 +38,15 @@ from skillopt.storage.schema import check_pages
 from skillopt.targets.chat import unopened_files
 from skillopt.targets.command_line.agreement import AgentTerms, is_unsandboxed_by_file
 from skillopt.targets.drivers import AGENTS, load_model
-from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 
 _PROBE_SECONDS: Final = 180.0
+"""An agent starts and answers a word in less, also on a loaded machine."""
+
 _MOST_CHECKED: Final = 4
-"""Skills that are checked where none is configured."""
+"""Skills that are checked where none is configured: each asks its servers, and one screen shows their rows."""
 
 _DEMO: Final = "the demo is a program that understands table rules only, not a language model"
 
@@ -90,41 +92,32 @@ def _text(checks: Sequence[_Check]) -> Iterator[str]:
         own = check.name if kind in ("skill", "suite") else kind
         rows.setdefault((own, check.ok, check.found, check.warnings), []).append(check)
     for first, *others in rows.values():
-        yield from _lines(first)
+        state = "FAIL" if not first.ok else "warn" if first.warnings else "ok  "
+        yield escape_terminal_lines(f"{state} {first.name}: {first.found}")
+        yield from (f"     {escape_terminal(line)}" for line in first.warnings)
         if others:
             yield f"     the same for {count_noun(len(others), 'more skill')}"
 
 
-def _lines(check: _Check) -> list[str]:
-    state = "FAIL" if not check.ok else "warn" if check.warnings else "ok  "
-    found = escape_terminal_lines(f"{state} {check.name}: {check.found}")
-    return [found, *(f"     {escape_terminal(line)}" for line in check.warnings)]
-
-
 def _unagreed_agents() -> tuple[AgentTerms, ...]:
     """Find the agents, with own tables or without a sandbox, to which nobody agreed yet; none if unreadable."""
+    found: dict[str, AgentTerms] = {}
     try:
         project = Project.find(Path.cwd())
-        targets = [project.target(Selection(name)).settings for name in project.entries]
-        asked = (terms for settings in (project.settings(), *targets) for terms in _terms(project, settings))
-        found = {terms.words: terms for terms in asked if not terms.agreed}
+        for settings in (project.settings(), *(project.target(Selection(name)).settings for name in project.entries)):
+            asked = [AgentTerms(name, table, project.root, settings.sandbox) for name, table in settings.agents.items()]
+            if settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
+                targets = (name.partition("/")[0] for name in settings.targets)
+                asked += [AgentTerms(name, None, project.root, "none") for name in targets if name in AGENTS]
+            found |= {terms.words: terms for terms in asked if not terms.agreed}
     except SkilloptError:
         return ()  # its row says it
     return tuple(found.values())
 
 
-def _terms(project: Project, settings: Settings) -> Iterator[AgentTerms]:
-    for name, table in settings.agents.items():
-        yield AgentTerms(name, table, project.root, settings.sandbox)
-    for target in (name.partition("/")[0] for name in settings.targets):
-        if target in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
-            yield AgentTerms(target, None, project.root, settings.sandbox)
-
-
 def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]:
     yield _Check("python", ok=True, found=sys.version.split()[0])
-    clash = namesake()
-    if clash:
+    if clash := namesake():
         yield _Check("import name", ok=False, found=clash)
     yield _check("git", lambda: _repository(folder))
     missing = tuple(filter(None, (exposure_warning("auto", os.environ), unboxed_checks("auto"))))
@@ -133,8 +126,10 @@ def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield _Check("session", ok=True, found=inside if nested else "not inside an agent's session")
-    if clients := _clients():
-        yield clients
+    if lines := [f"`{one.register}`" for one in AGENTS.values() if shutil.which(one.register.split(maxsplit=1)[0])]:
+        found = f"to use skillopt in your agent, run {' and '.join(lines)}"
+        lost = "skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE"
+        yield _Check("clients", ok=True, found=found, warnings=() if shutil.which("skillopt-mcp") else (lost,))
     try:
         project = Project.find(folder)
     except SkilloptError as error:
@@ -145,38 +140,16 @@ def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]
     if isinstance(nightly, dict) and nightly.get("forge", "none") != "none":
         yield _check("forge", lambda: _forge(project))
     discovered = project.discover()
-    yield _skills(project, discovered)
-    names = (
-        [skill]
-        if skill
-        else project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
-    )
-    for name in names:
-        yield _skill(project, name)
-        yield _suite(project, name)
-        yield from _drivers(project, name, probe=probe)
-
-
-def _clients() -> _Check | None:
-    """Name the line that registers the MCP server with each agent whose program is on the PATH."""
-    lines = [f"`{agent.register}`" for agent in AGENTS.values() if shutil.which(agent.register.split(maxsplit=1)[0])]
-    if not lines:
-        return None
-    missing = "skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE"
-    found = f"to use skillopt in your agent, run {' and '.join(lines)}"
-    return _Check("clients", ok=True, found=found, warnings=() if shutil.which("skillopt-mcp") else (missing,))
-
-
-def _skills(project: Project, discovered: Discovered) -> _Check:
-    """Count the skills that are here."""
-    if not discovered.skills:
-        return _Check("skills", ok=False, found=HOW_TO_BEGIN)
-    here, with_tasks = len(discovered.skills), len(discovered.with_tasks)
-    count = f"{here} here, {with_tasks} with tasks, {len(project.entries)} in {CONFIG}"
-    if project.entries:
-        return _Check("skills", ok=True, found=count)
-    missing = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
-    return _Check("skills", ok=True, found=count, warnings=(missing,))
+    if discovered.skills:
+        count = f"{len(discovered.skills)} here, {len(discovered.with_tasks)} with tasks"
+        hint = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
+        found = f"{count}, {len(project.entries)} in {CONFIG}"
+        yield _Check("skills", ok=True, found=found, warnings=() if project.entries else (hint,))
+    else:
+        yield _Check("skills", ok=False, found=HOW_TO_BEGIN)
+    here = [one.name for one in discovered.with_tasks or discovered.skills]
+    for name in [skill] if skill else project.entries or here[:_MOST_CHECKED]:
+        yield from _skill(project, name, probe=probe)
 
 
 def _check(name: str, probe: Callable[[], str]) -> _Check:
@@ -203,84 +176,43 @@ def _forge(project: Project) -> str:
     remote = Remote.find(repository, settings.remote) if settings.remote else None
     load_forge(settings, remote.url if remote else "", project.root)
     if remote is None:
-        message = (
-            f"expected a git remote named {settings.remote!r} to push to, found none; add it with `git remote add`"
-        )
-        raise UsageError(message)
+        expected = f"expected a git remote named {settings.remote!r} to push to"
+        raise UsageError(f"{expected}, found none; add it with `git remote add`")
     return f"{settings.forge}, a token is set, branches go to {remote.name}"
 
 
-def _skill(project: Project, name: str) -> _Check:
+def _skill(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
     """Check that a skill can be trained; what a client or the specification finds wrong with it are warnings."""
     try:
         target = project.target(Selection(name))
         skill = replace(target.skill(), name=target.folder.name)
         check_trainable(skill)
     except SkilloptError as error:
-        return _Check(f"skill {name}", ok=False, found=str(error))
+        yield _Check(f"skill {name}", ok=False, found=str(error))
+        return
     findings = validate(skill)
     counts = Counter(f"{finding.severity}" for finding in findings)
-    found = ", ".join(count_noun(counts[kind], kind) for kind in ("error", "warning") if counts[kind])
-    listed = f"trainable, with {found} for clients" if findings else "valid"
+    listed = ", ".join(count_noun(counts[kind], kind) for kind in ("error", "warning") if counts[kind])
     unopened = unopened_files(target.settings.targets, skill)
-    return _Check(f"skill {name}", ok=True, found=listed, warnings=(*map(str, findings), *filter(None, [unopened])))
-
-
-def _suite(project: Project, name: str) -> _Check:
-    """Check that there are tasks with which something can be shown; those that cannot be run are a warning."""
+    warnings = (*map(str, findings), *filter(None, [unopened]))
+    found = f"trainable, with {listed} for clients" if findings else "valid"
+    yield _Check(f"skill {name}", ok=True, found=found, warnings=warnings)
     try:
-        target = project.target(Selection(name))
         suite = target.suite()
-        prospect = what_it_can_show(suite, target.settings)
+        yield from _suite(name, suite, target.settings)
     except SkilloptError as error:
-        return _Check(f"suite {name}", ok=False, found=str(error))
-    if not prospect.can_show:
-        return _Check(f"suite {name}", ok=False, found=prospect.words)
+        yield _Check(f"suite {name}", ok=False, found=str(error))
+    yield from _drivers(project, name, target.settings, probe=probe)
+
+
+def _suite(name: str, suite: Suite, settings: Settings) -> Iterator[_Check]:
+    """Check that tasks can show something, and who judges them; those that cannot be run are a warning."""
+    prospect = what_it_can_show(suite, settings)
     sizes = ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split))
-    found = prospect.words if suite.folds else f"{sizes}. {prospect.words}"
+    found = prospect.words if suite.folds or not prospect.can_show else f"{sizes}. {prospect.words}"
     skipped = f"{count_noun(suite.skipped, 'item')} of its files left out: `skillopt suite show {name}` says why"
-    return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
-
-
-def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
-    """Check each role of a skill: its driver, its login, and on demand one call."""
-    try:
-        settings = project.target(Selection(name)).settings
-    except SkilloptError:
-        return  # the row of the skill says it
-    folder = project.root / ".skillopt" / "handoff"
-    try:
-        expect_chosen(settings, harness=True, model=True)
-    except SkilloptError as error:
-        yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
-
-    yield from _judge(project, name, settings)
-    models = (("optimizer", settings.model), ("judge", settings.judge), ("reviewer", settings.reviewer))
-    for role, chosen, own in (
-        *(("target", one.harness, one) for one in settings.by_target),
-        *((*one, settings) for one in models),
-    ):
-        if not chosen:
-            continue
-        target, model = partial(load_target, own, project.root), partial(load_model, chosen, settings, folder)
-        is_target = role == "target"
-        row = _check(f"{role} {name}", partial(lambda load: load().identity, target if is_target else model))
-        yield replace(row, warnings=(_DEMO,)) if row.ok and chosen == "demo" else row
-        ready, found = find_login(chosen.removeprefix("chat/").partition("/")[0], settings.agents)
-        served, told = find_served(chosen, settings)
-        ready, found = ready and served, told or found
-        yield _Check(f"{role} {name} {'server' if told else 'login'}", ok=ready, found=found)
-        if probe and row.ok and ready:
-            call = partial(_probe_harness, target) if is_target else partial(_probe_model, model)
-            yield _check(f"{role} {name} probe", call)
-
-
-def _judge(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
-    """Check who judges, where tasks have criteria in words and no judge is set."""
-    try:
-        suite = project.target(Selection(name)).suite()
-    except SkilloptError:
-        return  # the row of the suite says it
+    left_out = (skipped,) if suite.skipped and prospect.can_show else ()
+    yield _Check(f"suite {name}", ok=prospect.can_show, found=found, warnings=left_out)
     judged = sum(task.verifier.judged for _, task in suite.splits)
     if not judged or settings.judge:
         return
@@ -293,9 +225,34 @@ def _judge(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
         yield _Check(f"judge {name}", ok=True, found=count, warnings=(told,))
 
 
+def _drivers(project: Project, name: str, settings: Settings, *, probe: bool) -> Iterator[_Check]:
+    """Check each role of a skill: its driver, its login, and on demand one call."""
+    try:
+        expect_chosen(settings, harness=True, model=True)
+    except SkilloptError as error:
+        yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
+    models = {"optimizer": settings.model, "judge": settings.judge, "reviewer": settings.reviewer}
+    roles = [("target", one.harness, one) for one in settings.by_target]
+    roles += [(role, chosen, settings) for role, chosen in models.items()]
+    for role, chosen, own in roles:
+        if not chosen:
+            continue
+        target = partial(load_target, own, project.root)
+        model = partial(load_model, chosen, settings, project.root / ".skillopt" / "handoff")
+        row = _check(f"{role} {name}", lambda: (target if role == "target" else model)().identity)  # noqa: B023 - called at once
+        yield replace(row, warnings=(_DEMO,)) if row.ok and chosen == "demo" else row
+        ready, found = find_login(chosen.removeprefix("chat/").partition("/")[0], settings.agents)
+        served, told = find_served(chosen, settings)
+        ready, found = ready and served, told or found
+        yield _Check(f"{role} {name} {'server' if told else 'login'}", ok=ready, found=found)
+        if probe and row.ok and ready:
+            call = partial(_probe_harness, target) if role == "target" else partial(_probe_model, model)
+            yield _check(f"{role} {name} probe", call)
+
+
 def _probe_model(load: Callable[[], Model]) -> str:
     reply = load().reply(PROBE)
-    return f"answered {reply.text.strip()[:40]!r}, {_told(reply.usage)}"
+    return _answered(reply.text, reply.usage)
 
 
 def _probe_harness(load: Callable[[], Harness]) -> str:
@@ -304,9 +261,9 @@ def _probe_harness(load: Callable[[], Harness]) -> str:
         trajectory = load().run(RolloutRequest(None, task), workspace.path)
     if trajectory.status is not Status.OK:
         raise InfrastructureError(f"{trajectory.status.value}: {trajectory.reason}")
-    return f"answered {trajectory.answer.strip()[:40]!r}, {_told(trajectory.usage)}"
+    return _answered(trajectory.answer, trajectory.usage)
 
 
-def _told(usage: Usage) -> str:
+def _answered(text: str, usage: Usage) -> str:
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
-    return f"{usage.tokens} tokens, {price}"
+    return f"answered {text.strip()[:40]!r}, {usage.tokens} tokens, {price}"

@@ -1,7 +1,7 @@
 """The command `gate`: may this change of skills be merged, whoever made it?"""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from skillopt.agent_table import AgentTable, find_agent_table
+from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SummaryOption, with_run_options
-from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
+from skillopt.commands.output import SHORT, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.access import missing_access
@@ -51,7 +51,6 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
-from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_fixture, read_skill
 from skillopt.skills.trained_files import SkillPlace
@@ -62,8 +61,8 @@ from skillopt.versions.revisions import FolderChange, changed_folders, changed_i
 _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
-_MOST_FILES = 5
-_LONGEST_CRITERION = 200
+_MOST_NAMED = 5  # files of a finding, or criteria that are followed least: a reviewer opens the first
+_LONGEST_CRITERION = 200  # two lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +158,12 @@ def gate(
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = _gate(base, head, asked, observer) if install is None else _install(install, asked)
     show(report, render_gate_text, as_json=as_json)
-    _write(report, summary, github)
-    if report.exit_code:
-        raise typer.Exit(report.exit_code)
-
-
-def _write(report: GateReport, summary: Path | None, github: Path | None) -> None:
-    """Write what was asked for beside the result."""
     if github is not None:
         write_report(github, render_annotations(report), "--github")
     if summary is not None:
-        append_report(summary, render_gate_summary(report), "--summary")
+        write_report(summary, render_gate_summary(report), "--summary", append=True)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
 
 
 def _install(path: Path, options: _Options) -> GateReport:
@@ -273,15 +267,21 @@ class _Gate:
             target = self._new.target(one.after, self._options.flags, self._options.suite)
             suite = target.suite() if target.suite_path is not None else None
         except (SkillError, SuiteError) as error:
-            return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
-        before = self._before(one)
+            rule = "suite" if isinstance(error, SuiteError) else "skill"
+            found = _finding(row, Weight.REFUSE, rule, self._new.error_text(error))
+            return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {rule}", findings=(found,))
+        before = None
+        with suppress(SkillError):  # an old text that cannot be read is none
+            before = None if one.before is None else self._old.skill(one.before)
         path, line = find_first_change(before, after)
         sides = ({file.path: file.content for file in side.shipped} if side else {} for side in (before, after))
         first = SkillPlace.parse(row.path).prefix + path
         row = replace(row, first_path=first, first_line=line, difference=difference_of_files(*sides))
-        work = _Work(
-            row, before or Skill(row.skill, SkillDocument("")), after, target, suite=suite, base=self._base_suite(row)
-        )
+        base = None
+        with suppress(UsageError):  # the base has no suite, or its suite or settings cannot be read
+            old = self._old.target(row.before_path or row.path, self._options.flags, self._options.suite)
+            base = _BaseSuite(old, old.suite(), self._old.suite_files(old))
+        work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite=suite, base=base)
         row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
         if refusals:
@@ -290,21 +290,6 @@ class _Gate:
         spent = self._meter.by_role
         row = self._measured(replace(work, row=row))
         return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
-
-    def _before(self, one: FolderChange) -> Skill | None:
-        """Return the old text; one that cannot be read is none."""
-        try:
-            return None if one.before is None else self._old.skill(one.before)
-        except SkillError:
-            return None
-
-    def _base_suite(self, row: GatedChange) -> _BaseSuite | None:
-        """Return suite and settings of the base; None where it has none, or they cannot be read."""
-        try:
-            target = self._old.target(row.before_path or row.path, self._options.flags, self._options.suite)
-            return _BaseSuite(target, target.suite(), self._old.suite_files(target))
-        except UsageError:
-            return None
 
     def _found(self, before: Skill | None, work: _Work) -> Iterator[ChangeFinding]:
         """Find what the texts bring, and what else changed with them."""
@@ -321,11 +306,19 @@ class _Gate:
         if gamed := checks_warning(work.suite, settings.sandbox):
             yield _finding(row, Weight.WARN, "no sandbox", gamed)
         if unseen := unexercised_files(settings.harness, work.before, work.after):
-            listed = ", ".join(unseen[:_MOST_FILES]) + (" …" if len(unseen) > _MOST_FILES else "")
+            listed = ", ".join(unseen[:_MOST_NAMED]) + (" …" if len(unseen) > _MOST_NAMED else "")
             kind = settings.harness.partition("/")[0]
             yield _finding(row, Weight.NOTE, "not exercised", f"{kind} opens and runs no files of a skill: {listed}")
-        if base is not None and row.before_path:
-            yield from self._moved(work, base)
+        if base is None or not row.before_path:
+            return
+        # What the measurement rests on and this change changes, too.
+        if base.files != self._new.suite_files(work.target):
+            warning = "the suite changed, too: the base's is used beside it, so read what both say"
+            yield _finding(row, Weight.WARN, "suite changed", warning)
+        old, new = ((one.identity, find_agent_table(one.harness, one.agents)) for one in (merged or settings, settings))
+        if old != new and self._old.project.config.is_file():
+            warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
+            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
     def _allowed(self, work: _Work) -> set[LintClass]:
         """List what the change may add.
@@ -339,16 +332,6 @@ class _Gate:
         is_merged = work.base is not None and self._old.project.config.is_file()
         merged = {LintClass(name) for name in work.base.target.settings.allow} if work.base and is_merged else set()
         return (own - REFUSED) | (merged - ALWAYS_REFUSED)
-
-    def _moved(self, work: _Work, base: _BaseSuite) -> Iterator[ChangeFinding]:
-        """Find what the measurement rests on and this change changes, too."""
-        if base.files != self._new.suite_files(work.target):
-            warning = "the suite changed, too: the base's is used beside it, so read what both say"
-            yield _finding(work.row, Weight.WARN, "suite changed", warning)
-        moved = _conditions(base.target.settings) != _conditions(work.target.settings)
-        if moved and self._old.project.config.is_file():
-            warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
-            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
     def _measured(self, work: _Work) -> GatedChange:
         """Measure it, unless there is nothing to measure; beside the base's suite where the change alters that."""
@@ -372,21 +355,33 @@ class _Gate:
             beside = SuiteMeasurement(Standing.INVALID, str(error), tasks=len(base.suite.tasks(Split.VAL)))
         rollouts, paid = row.rollouts + beside.rollouts, row.paid_rollouts + beside.paid_rollouts
         row = replace(row, base_measurement=beside, rollouts=rollouts, paid_rollouts=paid)
-        return _with_disagreement(row, beside)
+        if (row.standing is Standing.REFUSED) == (beside.standing is Standing.REFUSED):
+            return row
+        message = f"the base's suite says: {beside.standing.value}; the change's own says: {row.standing.value}"
+        reasons = f"base: {beside.reason}; change: {row.reason}"
+        disagree = _finding(row, Weight.WARN, "suites disagree", f"{message} ({reasons})")
+        return replace(row, findings=(*row.findings, replace(disagree, person=True)))
 
     def _measure(self, work: _Work, target: Target, suite: Suite) -> tuple[str, SuiteMeasurement]:
         """Compare both texts on a suite; where that could show nothing, the name of the finding comes first."""
-        tasks = len(suite.tasks(Split.VAL))
-        unmeasured = find_unmeasured(target.settings, work.before, work.after)
-        if not unmeasured and (why := why_untestable(tasks, target.settings, self._options.demand)):
+        settings, tasks = target.settings, len(suite.tasks(Split.VAL))
+        unmeasured = find_unmeasured(settings, work.before, work.after)
+        if not unmeasured and (why := why_untestable(tasks, settings, self._options.demand)):
             unmeasured = "small suite", why
-        if not unmeasured and (why := missing_access(target.settings, suite)):
+        if not unmeasured and (why := missing_access(settings, suite)):
             unmeasured = "no access", why
         if unmeasured:
             rule, why = unmeasured
             return rule, SuiteMeasurement(Standing.UNTESTABLE, f"untestable: {why}", tasks=tasks)
         try:
-            found = self._compared(work, target, suite)
+            given = Given(meter=self._meter)
+            drivers = load_drivers(settings, suite, self._project.root, given, optimizer=False)
+            repository, path = self._project.repository(), work.row.path
+            plan = RunPlan(target, suite, drivers, repository, skill_path=path, proposer="a person")
+            if self._ledger is None:
+                self._ledger = Ledger.open(self._project.root)
+            change = ChangedTexts(work.before, work.after, self._old.commit)
+            found = measure_change(plan, change, self._options.demand, self._ledger, self._observer)
         except InfrastructureError as error:
             return "", SuiteMeasurement(Standing.INVALID, str(error), tasks=tasks)
         page, worst = self._moved_tasks(target, suite, found)
@@ -403,16 +398,6 @@ class _Gate:
             paid_rollouts=found.paid_rollouts,
         )
 
-    def _compared(self, work: _Work, target: Target, suite: Suite) -> ChangeMeasurement:
-        drivers = load_drivers(target.settings, suite, self._project.root, Given(meter=self._meter), optimizer=False)
-        plan = RunPlan(
-            target, suite, drivers, self._project.repository(), skill_path=work.row.path, proposer="a person"
-        )
-        if self._ledger is None:
-            self._ledger = Ledger.open(self._project.root)
-        change = ChangedTexts(work.before, work.after, self._old.commit)
-        return measure_change(plan, change, self._options.demand, self._ledger, self._observer)
-
     def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> tuple[str, str]:
         """Write the page of a measurement, named by its run, and describe the worst tasks; return both."""
         if measured.judged is None or measured.judged.verdict is None:
@@ -422,22 +407,14 @@ class _Gate:
         page = f"{measured.run}.html" if folder else ""
         if folder is not None:
             count = len({rollout.task_id for rollout in measured.pairs.before})
-            shown = BeforeAfter(
-                target.name,
-                *labels,
-                suite.name,
-                headline=measured.reason,
-                measured=count,
-                changed=changed,
-                run=measured.run,
-            )
+            shown = BeforeAfter(target.name, *labels, measured.reason, count, changed)
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / page).write_text(before_after_page(shown), encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
         followed = [str(one) for one in followed_criteria(measured.pairs.before, measured.pairs.after)]
-        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_FILES])
+        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_NAMED])
         return page, describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
 
 
@@ -457,46 +434,25 @@ def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]
     return index_protected_text(base.suite), brought
 
 
-def _with_disagreement(row: GatedChange, beside: SuiteMeasurement) -> GatedChange:
-    """Say so where one suite refuses the change and the other does not."""
-    if (row.standing is Standing.REFUSED) == (beside.standing is Standing.REFUSED):
-        return row
-    message = f"the base's suite says: {beside.standing.value}; the change's own says: {row.standing.value}"
-    reasons = f"base: {beside.reason}; change: {row.reason}"
-    finding = _finding(row, Weight.WARN, "suites disagree", f"{message} ({reasons})")
-    return replace(row, findings=(*row.findings, replace(finding, person=True)))
-
-
 def _row(one: FolderChange) -> GatedChange:
     """Begin with what git knows."""
     path = one.after or one.before or ""
-    if one.after is None:
-        kind = ChangeKind.DELETED
-    elif one.before is None:
-        kind = ChangeKind.ADDED
-    else:
-        kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
-    name = PurePosixPath(path).name or "."
-    reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
-    place = SkillPlace.parse(path)
-    first = place.prefix + place.named[0]
+    kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
+    kind = ChangeKind.DELETED if one.after is None else ChangeKind.ADDED if one.before is None else kind
     return GatedChange(
-        name, kind, path, one.before or "", files=one.files, standing=Standing.DELETED, reason=reason, first_path=first
+        PurePosixPath(path).name or ".",
+        kind,
+        path,
+        one.before or "",
+        files=one.files,
+        standing=Standing.DELETED,
+        reason="it is gone, and nothing is measured" if kind is ChangeKind.DELETED else "",
+        first_path=SkillPlace.parse(path).prefix + SkillPlace.parse(path).named[0],
     )
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:
     return ChangeFinding(row.first_path, row.first_line, weight, rule, message)
-
-
-def _conditions(settings: Settings) -> tuple[str, AgentTable | None]:
-    """Return what a measurement rests on beside the suite: the settings, and how its agent is run."""
-    return settings.identity, find_agent_table(settings.harness, settings.agents)
-
-
-def _refuse(row: GatedChange, rule: str, message: str) -> GatedChange:
-    finding = _finding(row, Weight.REFUSE, rule, message)
-    return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {rule}", findings=(finding,))
 
 
 def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:

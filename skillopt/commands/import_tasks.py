@@ -17,11 +17,10 @@ from skillopt.safety.plurals import count_noun
 from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
 from skillopt.suites.formats import TASK_FORMATS
-from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.tasks import File
 
-_SHOWN: Final = 3
+_SHOWN: Final = 3  # of one cause there are often many
 
 
 def import_tasks(
@@ -40,7 +39,12 @@ def import_tasks(
     with interruptible():
         reading = read_tasks(path, commands=True, executor=Project.find(Path.cwd()).settings().executor)
         if not reading.tasks:
-            raise SuiteError(_nothing(reading))
+            left = [f"and {len(reading.skipped) - _SHOWN} more"] if len(reading.skipped) > _SHOWN else []
+            found = f"{len(reading.triggers)} requests that say when the skill should be loaded"
+            head = (
+                f"{reading.path}:1: expected tasks, found {found if reading.triggers else 'none'}; nothing was written"
+            )
+            raise SuiteError("\n".join([head, *map(str, reading.skipped[:_SHOWN]), *left]))
         folder = to or Path("suites") / task_id(reading.name, "tasks")
         _write(folder, write_suite(reading.name, reading.tasks, reading.shares))
     asked = not TASK_FORMATS[reading.format].commands
@@ -74,18 +78,6 @@ def _text(result: Mapping[str, Any]) -> str:
         lines += [f"  {each}" for each in result["skipped"]]
     lines.append(f"next: skillopt estimate SKILL --suite {result['to']}")
     return "\n".join(lines)
-
-
-def _nothing(reading: Reading) -> str:
-    if not reading.skipped:
-        found = (
-            f"{len(reading.triggers)} requests that say when the skill should be loaded" if reading.triggers else "none"
-        )
-        return f"{reading.path}:1: expected tasks, found {found}; nothing was written"
-    left = len(reading.skipped) - _SHOWN
-    more = [f"and {left} more"] if left > 0 else []
-    listed = map(str, reading.skipped[:_SHOWN])
-    return "\n".join([f"{reading.path}: no task can be imported, nothing was written:", *listed, *more])
 
 
 def _write(folder: Path, files: tuple[File, ...]) -> None:

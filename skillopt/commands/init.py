@@ -1,15 +1,19 @@
-"""The command `init`: write skillopt.toml for the skills that are there, and choose who runs them."""
+"""The command `init`: write skillopt.toml for the skills that are there, or one workflow for CI."""
 
+import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from skillopt import __version__
 from skillopt.agent_table import find_agent_table
-from skillopt.commands.ci import Start, find_action, write_ci
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
 from skillopt.contrib import find_driver
@@ -20,12 +24,33 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
-from skillopt.suites.suite_file import scaffold_suite
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
 from skillopt.versions.repository import Repository
 
+Start = Literal["path", "label", "always"]
+"""When a pull request is gated without being asked: where it changes skills, by the label `skillopt`, or always."""
+
+_PLACE: Final = ".github/workflows/skillopt.yml"
+_ACTION: Final = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
+_REMOTE: Final = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_SECRETS: Final = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "claude-code": "ANTHROPIC_API_KEY",
+    "codex": "OPENAI_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
+_STARTED: Final = {
+    "path": (" at once", "    paths: {paths}\n  merge_group:", ""),
+    "label": (
+        " when it gets the label `skillopt`",
+        "    types: [labeled]",
+        " && github.event.label.name == 'skillopt'",
+    ),
+    "always": (", as every pull request is", "  merge_group:", ""),
+}
+
 _MOST_TABLES: Final = 20
-"""With more skills than this, only those that have tasks get a table."""
+"""With more skills than this, only those that have tasks get a table: a library has hundreds, most without tasks."""
 
 _HEAD: Final = """\
 # Settings for all skills stand here, settings for one skill in its table.
@@ -43,10 +68,6 @@ def init(
     *,
     harness: HarnessOption = None,
     model: ModelOption = None,
-    scaffold: Annotated[
-        list[str] | None,
-        typer.Option("--scaffold", metavar="SKILL", help="Write a suite to start from for a skill without tasks."),
-    ] = None,
     ci: Annotated[
         Literal["github"] | None,
         typer.Option("--ci", help="Write one workflow, and nothing else: gate, record on push, night."),
@@ -67,13 +88,17 @@ def init(
     """
     if ci is not None:
         with interruptible():
-            show(write_ci(Project.find(Path.cwd()), start, find_action(action)), str, as_json=as_json)
+            written = _write_ci(Project.find(Path.cwd()), start, _find_action(action))
+        secrets = [f"gh secret set {name}" for name in written["secrets"]] or ["no secret: the target needs no key"]
+        what = "gate in pull requests, records on push, a night at 03:17 UTC"
+        lines = f"wrote {_PLACE}: {what}\nnext: {'; '.join(secrets)}; commit {_PLACE}"
+        show(written, lambda _: lines, as_json=as_json)
         return
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
     with interruptible():
-        result = _init(harness or "", model or "", scaffold or (), choose)
-    show(result, _text, as_json=as_json)
+        result = _init(harness or "", model or "", choose)
+    show(result, lambda found: "\n".join(_text(found)), as_json=as_json)
 
 
 def _ask(choices: Sequence[Choice]) -> Choice | None:
@@ -94,80 +119,60 @@ def _told(choice: Choice) -> str:
     return f'{label}harness = "{choice.harness}", model = "{choice.model}"{missing}'
 
 
-def _text(result: Mapping[str, Any]) -> str:
-    state = "wrote" if result["created"] else "extended" if result["added"] else "kept"
-    lines = [f"{state} {result['config']}"]
-    lines += [f"  + {line}" for line in result["added"]]
-    lines += _choice_lines(result)
-    lines += [f"wrote {path}; put tasks of your own into it" for path in result["scaffolds"]]
-    lines += _skill_lines(result)
-    chosen, ready = result["chosen"], [skill.name for skill in result["skills"] if skill.suite]
-    if chosen is not None and not chosen.missing and ready:
-        lines.append(f"next: skillopt optimize {escape_terminal(ready[0])}    (first its cost: skillopt estimate)")
-    elif result["skills"]:
-        lines.append("next: skillopt doctor")
-    return "\n".join(lines)
-
-
-def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    if result["chosen"] is not None:
-        yield f"chose {_told(result['chosen'])}"
+def _text(result: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{'wrote' if result['created'] else 'extended' if result['added'] else 'kept'} {result['config']}"
+    yield from (f"  + {line}" for line in result["added"])
+    chosen, skills, listed = result["chosen"], result["skills"], result["listed"]
+    if chosen is not None:
+        yield f"chose {_told(chosen)}"
     elif result["choices"]:
         yield "harness and model are left open; choose with --harness and --model, or --yes for the first:"
         yield from (f"  {_told(choice)}" for choice in result["choices"])
     elif result["created"]:
         found = "found no agent, API key or local model server"
         yield f"{found}; set harness and model in the file (skillopt docs agents-and-sandbox)"
-
-
-def _skill_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    for skill in result["skills"]:
-        if skill.name in result["listed"]:
-            yield _skill(skill)
-    more = len(result["skills"]) - len(result["listed"])
-    if more:
-        others = f"{more} more skills" if result["listed"] else f"{more} skills"
+    for skill in skills:
+        name = escape_terminal(skill.name)
+        tasks = f"suite {skill.suite}" if skill.suite else f"no tasks yet: skillopt write-tasks {name}"
+        yield from [f"skill {name}: {skill.path}, {tasks}"] if skill.name in listed else []
+    if more := len(skills) - len(listed):
+        others = f"{more} more skills" if listed else f"{more} skills"
         yield f"{others} have no tasks and no table; commands take them by name, skillopt write-tasks NAME drafts tasks"
-    if not result["skills"]:
-        yield HOW_TO_BEGIN
     if result["history"]:
         changes = count_noun(result["history"], "merged change")
         yield f"no tasks found; {changes} carry tests: skillopt harvest --commits (skillopt docs history)"
+    ready = [skill.name for skill in skills if skill.suite]
+    if chosen is not None and not chosen.missing and ready:
+        yield f"next: skillopt optimize {escape_terminal(ready[0])}    (first its cost: skillopt estimate)"
+    else:
+        yield "next: skillopt doctor" if skills else HOW_TO_BEGIN
 
 
-def _skill(skill: FoundSkill) -> str:
-    name = escape_terminal(skill.name)
-    if skill.suite:
-        return f"skill {name}: {skill.path}, suite {skill.suite}"
-    return f"skill {name}: {skill.path}, no tasks yet: skillopt write-tasks {name}, or init --scaffold {name}"
-
-
-def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | None) -> dict[str, Any]:
+def _init(harness: str, model: str, choose: _Chooser | None) -> dict[str, Any]:
     """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay."""
     project = Project.find(Path.cwd())
     found = project.discover().skills
     choices, chosen = _choice(project, harness, model, choose)
-    suites = {name: _scaffold(project.root, found, name) for name in scaffold}
-    found = tuple(replace(skill, suite=suites.get(skill.name, skill.suite)) for skill in found)
-    for name, suite in suites.items():
-        put_file(project.root / suite, scaffold_suite(name))
     created = not project.config.exists()
-    lines = _lines(project, found, chosen, choices if created else ())
+    top: tuple[str, ...] = ()
+    if chosen is not None:
+        top = tuple(_chosen_lines(project, chosen, choices if created else ()))
+    elif created:
+        top = tuple(_open_lines(choices))
+    example = ("# [skills.my-skill]", '# path = "skills/my-skill"', '# suite = "suites/my-skill"')
+    lines = ConfigLines(top, dict(_tables(project, found)), example if created and not found else ())
     before = _HEAD if created else project.config.read_text(encoding="utf-8")
     after = add_to_config(before, lines, project.config)
     if created or after != before:
         put_file(project.config, after)
-    added = () if created else (*lines.top, *(line for own in lines.skills.values() for line in own))
-    listed = tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills})
     return {
         "config": str(project.config),
         "created": created,
-        "added": added,
+        "added": () if created else (*lines.top, *(line for own in lines.skills.values() for line in own)),
         "skills": found,
-        "listed": listed,
+        "listed": tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills}),
         "choices": choices,
         "chosen": chosen,
-        "scaffolds": tuple(suites.values()),
         "history": 0 if any(skill.suite for skill in found) else _changes_with_tests(project),
     }
 
@@ -218,37 +223,19 @@ def _wished(project: Project, harness: str, model: str) -> Choice:
     return Choice(_DEMO if harness == "demo" else "", harness, model)
 
 
-def _scaffold(root: Path, found: Sequence[FoundSkill], name: str) -> str:
-    """Return the path of the suite to write for a skill."""
-    skill = next((skill for skill in found if skill.name == name), None)
-    if skill is None:
-        known = ", ".join(skill.name for skill in found) or "none"
-        raise UsageError(f"--scaffold: expected a skill that is here, found {name!r}; skills: {known}")
-    path = f"suites/{name}/suite.yaml"
-    if skill.suite or (root / path).exists():
-        raise UsageError(f"--scaffold: expected a skill without tasks, found {skill.suite or path} of {name!r}")
-    return path
-
-
-def _lines(
-    project: Project, found: Sequence[FoundSkill], chosen: Choice | None, open_choices: Sequence[Choice]
-) -> ConfigLines:
-    """Return the lines that the file lacks."""
-    top = tuple(_chosen_lines(project, chosen, open_choices)) if chosen else ()
-    if chosen is None and not project.config.exists():
-        top = tuple(_open_lines(open_choices))
-    missing = [skill for skill in found if not _is_configured(project, skill)]
-    many = len(found) > _MOST_TABLES
-    tables: Mapping[str, tuple[str, ...]] = {
-        **{skill.name: _suite_line(skill) for skill in found if _lacks_suite(project, skill)},
-        **{
-            skill.name: (f"path = {quote_toml(skill.path)}", *_suite_line(skill))
-            for skill in missing
-            if skill.suite or not many
-        },
-    }
-    example = ("# [skills.my-skill]", '# path = "skills/my-skill"', '# suite = "suites/my-skill"')
-    return ConfigLines(top, tables, () if found or project.config.exists() else example)
+def _tables(project: Project, found: Sequence[FoundSkill]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return the lines that tables of skills lack: a whole table, or the suite that lies outside of the folder."""
+    paths, many = project.configured_paths().values(), len(found) > _MOST_TABLES
+    for skill in found:
+        suite = f"suite = {quote_toml(skill.suite)}" if skill.suite else ""
+        entry = project.entries.get(skill.name)
+        if entry is None and skill.path not in paths:
+            if suite or not many:
+                path = f"path = {quote_toml(skill.path)}"
+                yield skill.name, (path, suite or f"# no tasks yet: skillopt write-tasks {skill.name}")
+        elif entry is not None and suite and "suite" not in entry and not skill.suite.startswith(f"{skill.path}/"):
+            is_its_folder = str(entry.get("path", f"skills/{skill.name}")) == skill.path
+            yield from [(skill.name, (suite,))] if is_its_folder else []
 
 
 def _chosen_lines(project: Project, chosen: Choice, others: Sequence[Choice]) -> Iterator[str]:
@@ -285,19 +272,49 @@ def _labelled(choice: Choice) -> str:
     return choice.label + (f"; {choice.missing}" if choice.missing else "")
 
 
-def _is_configured(project: Project, skill: FoundSkill) -> bool:
-    return skill.name in project.entries or skill.path in project.configured_paths().values()
+def _write_ci(project: Project, start: Start, action: str) -> dict[str, Any]:
+    """Write the workflow of a project; one that is there is never overwritten."""
+    root = project.repository().root
+    path = root / _PLACE
+    if path.exists():
+        raise UsageError(f"expected no {_PLACE} yet, found one; move it away, then run this again")
+    settings = project.settings()
+    drivers = [part for name in (settings.harness, settings.model, settings.judge) for part in name.split("/")[:2]]
+    secrets = tuple(dict.fromkeys(_SECRETS[name] for name in drivers if name in _SECRETS))
+    agents = dict.fromkeys(name for name in drivers if name in ("claude-code", "codex"))
+    source = f"{action.partition('@')[0]}/.github/actions/skillopt@{action.partition('@')[2]} # v{__version__}"
+    words = {"SECRETS": " and ".join(secrets) or "of no provider", "AGENTS": json.dumps(" ".join(agents))}
+    # What a change of skills touches.
+    places = [place for skill in project.discover().skills for place in (skill.path, skill.suite) if place]
+    tops = sorted({place.partition("/")[0] for place in places} - {".", ""})
+    paths = ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
+    put_file(path, workflow_text(start, paths, {"ACTION": source, "FORGE": "github", **words}))
+    return {"path": _PLACE, "secrets": secrets}
 
 
-def _lacks_suite(project: Project, skill: FoundSkill) -> bool:
-    """Return whether a skill's table misses the suite that lies outside of its folder."""
-    entry = project.entries.get(skill.name)
-    if entry is None or "suite" in entry or not skill.suite:
-        return False
-    return str(entry.get("path", f"skills/{skill.name}")) == skill.path and not skill.suite.startswith(f"{skill.path}/")
+def workflow_text(start: Start, paths: list[str], words: Mapping[str, str]) -> str:
+    """Fill in the workflow."""
+    told, pull_request, label = _STARTED[start]
+    listed = f"[{', '.join(json.dumps(path) for path in paths)}]"
+    block = f"  pull_request:\n{pull_request.format(paths=listed)}"
+    text = files("skillopt.commands").joinpath("github.yml").read_text(encoding="utf-8")
+    for name, word in {**words, "START": told, "PULL_REQUEST": block, "LABEL": label, "PATHS": listed}.items():
+        text = text.replace(f"@{name}@", word)
+    return text
 
 
-def _suite_line(skill: FoundSkill) -> tuple[str, ...]:
-    if skill.suite:
-        return (f"suite = {quote_toml(skill.suite)}",)
-    return (f"# no tasks yet: skillopt write-tasks {skill.name}",)
+def _find_action(named: str) -> str:
+    """Return the action to call, as OWNER/REPO@HASH: the one that is named, else of the commit installed here."""
+    found = named
+    if not found:
+        with suppress(PackageNotFoundError):  # pip writes down where it got this program from
+            source = json.loads(distribution("skillopt-mcp").read_text("direct_url.json") or "{}")
+            remote = _REMOTE.fullmatch(str(source.get("url", "")))
+            commit = source.get("vcs_info", {}).get("commit_id", "")
+            found = f"{remote[1]}@{commit}" if remote and commit else ""
+    if not _ACTION.fullmatch(found):
+        raise UsageError(
+            "--action: expected OWNER/REPO@HASH, the repository of this program and the full hash of a commit that you "
+            f"have read, found {found or 'none, as it was not installed from github.com'!r}"
+        )
+    return found

@@ -1,6 +1,5 @@
 """The command `nightly` and its three steps: their options, and their results as text and as Markdown for a summary."""
 
-import re
 import sys
 import tempfile
 from collections import Counter
@@ -19,7 +18,7 @@ from skillopt.commands.options import (
     check_cap_option,
     flags_of,
 )
-from skillopt.commands.output import append_report, interruptible, show
+from skillopt.commands.output import interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
 from skillopt.errors import InfrastructureError, UsageError
@@ -32,19 +31,17 @@ from skillopt.nightly.offer import offer_night
 from skillopt.nightly.offers import RecordMaking
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.markdown import cited, commands, paragraphs, print_markdown, web_link, write_table
-from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.reports.markdown import cited, paragraphs, print_markdown, web_link, write_table
+from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
 
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
-_INTERRUPTED: Final = 130
-_MOST_SHOWN = 200
-_MOST_DETAILED = 50  # GitHub shows a summary of 1 MiB at most
-_MOST_NAMES = 10
-_LONGEST = 400
-_GIT: Final = re.compile(r"`(git [^`\n]+)`")
-_SPECIAL: Final = re.compile(r"`[^`\n]+`|(?=\S*[^\w\s.,;:()%'+-]|\S*_|www|(?i:gh-))\S+")
+_INTERRUPTED: Final = 130  # the exit code of Ctrl-C, as shells have it
+_MOST_SHOWN = 200  # rows: GitHub shows a summary of 1 MiB at most
+_MOST_DETAILED = 50  # for the same reason
+_LONGEST = 400  # characters of a remark: three lines
+_MOST_NAMES = 10  # of skills that share a line of the terminal
 _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
 
 _RolloutsOption = Annotated[
@@ -111,7 +108,7 @@ def nightly(
                 found = _take_steps(options, flags)
     show(found, _text, as_json=as_json)
     if summary is not None:
-        append_report(summary, render_night(found), "--summary")
+        write_report(summary, render_night(found), "--summary", append=True)
     if found.broken:
         raise typer.Exit(3)
 
@@ -162,44 +159,36 @@ def _text(night: Nightly) -> str:
         lines.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {outcome}")
     counts = Counter(row.training for row in night.skills)
     kinds = ", ".join(f"{counts[kind]} {kind.value}" for kind in Training if counts[kind])
-    improved = _improved(night)
     drafts = sum(row.draft.is_open for row in night.skills)  # also one that waits since an earlier night
-    head = f"{improved} improved" if improved else "nothing improved"
-    head += f", {count_noun(drafts, 'draft')} to look at" if drafts else ""
-    skills_words = count_noun(len(night.skills), "skill")
+    waiting = f", {count_noun(drafts, 'draft')} to look at" if drafts else ""
     why = next((f", not due: {row.reason}" for row in night.skills if row.training is Training.NOT_DUE), "")
-    total = f"{head}: {skills_words} ({kinds}){why}, {night.rollouts} rollouts begun, {night.price}"
-    return "\n".join([*lines, total])
+    skills_words = f"{count_noun(len(night.skills), 'skill')} ({kinds})"
+    lines.append(f"{_improved(night)}{waiting}: {skills_words}{why}, {night.rollouts} rollouts begun, {night.price}")
+    return "\n".join(lines)
 
 
-def _improved(night: Nightly) -> int:
-    return sum(row.offer.action in {"opened", "updated"} for row in night.skills)
+def _improved(night: Nightly) -> str:
+    improved = sum(row.offer.action in {"opened", "updated"} for row in night.skills)
+    return f"{improved} improved" if improved else "nothing improved"
 
 
 def _outcome(row: SkillNight) -> str:
-    names = {"": "pull request", "draft ": "draft pull request"}
-    did = ((names[kind], one) for kind, one in row.offers.items() if one.action)
-    done = "; ".join(f"{name} {one.action}: {one.url}{_shown(one.title)}" for name, one in did)
-    failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
-    return "; ".join(filter(None, (failed or done, failed and done, *row.answers, *row.notes)))
-
-
-def _shown(title: str) -> str:
-    """Return what the title of an offer says after the name of the skill."""
-    words = escape_terminal(title.partition(": ")[2])
-    return f", {words}" if words else ""
+    done = []
+    for kind, one in row.offers.items():
+        words = escape_terminal(one.title.partition(": ")[2])  # of which the name of the skill is said before
+        done += [f"{kind}pull request {one.action}: {one.url}{words and f', {words}'}"] if one.action else []
+    failed = [f"FAILED: {row.reason}"] if row.training is Training.FAILED else []
+    return "; ".join((*failed, *done, *row.answers, *row.notes))
 
 
 def render_night(night: Nightly) -> str:
     """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong."""
-    offered = _improved(night)
     failed = sum(row.training is Training.FAILED for row in night.skills)
-    head = f"{offered} improved" if offered else "nothing improved"
     columns = ("", "skill", "training", "new versions", "rollouts", "pull request")
     more = len(night.skills) - _MOST_SHOWN
     return print_markdown(
         paragraphs(
-            f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
+            f"## Skill training: {_improved(night)}{f', {failed} failed' if failed else ''}",
             f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
             write_table(columns, map(_row, night.skills[:_MOST_SHOWN])),
             *(part for row in night.skills[:_MOST_DETAILED] for part in _details(row)),
@@ -224,13 +213,6 @@ def _details(row: SkillNight) -> Iterator[str]:
     silent = (Training.NO_SUITE, Training.NOT_DUE)
     why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
-        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(map(_prose, why))}"
-    told = [text for text in (row.shrunk, row.recorded, row.described, *row.answers, *row.notes) if text]
-    yield from (f"{skill}: {_prose(text)}" for text in told)
-    found = [command for text in (*why, *told) for command in _GIT.findall(text)]
-    yield from [commands(found)] if found else []
-
-
-def _prose(text: str) -> str:
-    """Show an untrusted remark as prose, of which only words that Markdown could act on are code."""
-    return _SPECIAL.sub(lambda found: cited(found[0].strip("`")), truncate(" ".join(text.split()), _LONGEST))
+        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(cited(text, _LONGEST) for text in why)}"
+    told = (row.shrunk, row.recorded, row.described, *row.answers, *row.notes)
+    yield from (f"{skill}: {cited(text, _LONGEST)}" for text in told if text)

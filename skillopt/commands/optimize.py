@@ -63,18 +63,27 @@ def optimize(
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
     news, shown = news_of_run(selection, made)
-    typer.echo(as_json_text(asdict(found) | news) if as_json else fold_lines(_text(found, shown)))
+    typer.echo(as_json_text(asdict(found) | news) if as_json else fold_lines("\n".join(_text(found, shown))))
     mark_reported(selection.project().root, found.run)
 
 
-def _text(result: Optimized, news: Sequence[str]) -> str:
+def _text(result: Optimized, news: Sequence[str]) -> Iterator[str]:
+    skill, draft = result.skill, result.draft
     ended = f"{'continued and ' if result.resumed else ''}{'stopped' if result.capped else 'finished'}"
-    head = f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
-    passed = f"{result.draft_headline.words}; " if result.draft_headline else ""
-    draft = draft_lines(result.draft, passed) if result.draft else ()
-    used = used_lines(result.spent, (result.rollouts, result.paid_rollouts))
-    warned = [f"warning: {result.memory_warning}"] if result.memory_warning else []
-    return "\n".join([head, *_gained(result), *draft, *warned, *news, *used, *_next(result)])
+    yield f"Run {result.run} {ended}: {escape_terminal(result.reason)}"
+    yield from _gained(result)
+    if draft is not None:
+        passed = f"{result.draft_headline.words}; " if result.draft_headline else ""
+        yield from draft_lines(draft, passed)
+    yield from [f"warning: {result.memory_warning}"] if result.memory_warning else []
+    yield from news
+    yield from used_lines(result.spent, (result.rollouts, result.paid_rollouts))
+    if draft is not None and draft.offered and (not result.versions or (draft.grading and draft.grading.requested)):
+        yield f"next: skillopt take {skill}    (makes it a version; review it first: skillopt diff {skill} draft)"
+    elif result.versions:
+        yield f"next: git merge {result.branch}    (review it first: skillopt diff {skill})"
+    else:
+        yield f"next: skillopt report {result.run}    (every edit and its outcome)"
 
 
 def _gained(result: Optimized) -> Iterator[str]:
@@ -86,22 +95,9 @@ def _gained(result: Optimized) -> Iterator[str]:
         return
     if result.headline is not None:
         yield f"gained: {result.headline.words}"
-    test = result.test
-    if test is not None:
-        yield f"held-out test: {_TESTED[test.verdict.outcome.value]}"
+    if result.test is not None:
+        yield f"held-out test: {_TESTED[result.test.verdict.outcome.value]}"
     elif result.withheld:
         yield f"no held-out test: {result.withheld}"
     made = count_noun(len(result.versions), "version")
     yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
-
-
-def _next(result: Optimized) -> Iterator[str]:
-    """Return the one command to go on with."""
-    skill = result.skill
-    draft = result.draft
-    if draft is not None and draft.offered and (not result.versions or (draft.grading and draft.grading.requested)):
-        yield f"next: skillopt take {skill}    (makes it a version; review it first: skillopt diff {skill} draft)"
-    elif result.versions:
-        yield f"next: git merge {result.branch}    (review it first: skillopt diff {skill})"
-    else:
-        yield f"next: skillopt report {result.run}    (every edit and its outcome)"

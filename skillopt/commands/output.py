@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -26,8 +27,8 @@ SHORT: Final = 10
 
 CACHED: Final = "the rest was cached"
 
-_MOST_TASKS: Final = 6
-_LONGEST: Final = 160
+_MOST_TASKS: Final = 6  # a line of a terminal holds so many ids
+_LONGEST: Final = 160  # longer lines are broken by terminals in the middle of words
 
 _Result = TypeVar("_Result")
 
@@ -109,19 +110,6 @@ def used_lines(spent: "Mapping[str, Usage] | None", rollouts: tuple[int, int]) -
     yield from (f"spent by the {role}: {format_usage(usage, role)}" for role, usage in (spent or {}).items())
 
 
-def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
-    """Return the version that a run made, else its draft, and the command to go on with."""
-    if version:
-        yield f"version {version[:SHORT]} on branch skillopt/{skill}"
-        yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
-    elif draft is not None:
-        yield from draft_lines(draft)
-        if draft.replaced:
-            yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
-        if draft.commit:
-            yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
-
-
 def draft_lines(draft: "DraftState", passed: str = "") -> Iterator[str]:
     """Return where the draft of a run is, what was shown of it, and what a person must look at."""
     from skillopt.figures import name_grade
@@ -144,28 +132,14 @@ def list_tasks(tasks: Sequence[str]) -> str:
     return f"{', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"
 
 
-def append_report(path: Path, text: str, option: str) -> None:
-    """Add a report to a file to which others add theirs."""
+def write_report(path: Path, text: str, option: str = "--output", *, append: bool = False) -> None:
+    """Write a report aside and put it in place, or append it; only its owner may read what quotes tasks and answers."""
+    aside = path if append else path.with_name(f"{path.name}.new")
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        from skillopt.errors import UsageError
-
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another {option}") from error
-
-
-def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def write_report(path: Path, text: str, option: str = "--output") -> None:
-    """Write a report aside and put it in place; only its owner may read it, because it quotes tasks and answers."""
-    aside = path.with_name(f"{path.name}.new")
-    try:
-        with open(aside, "w", encoding="utf-8", opener=_owner_only) as file:
+        with open(aside, "a" if append else "w", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
             file.write(text.removesuffix("\n") + "\n")
-        aside.replace(path)
+        if not append:
+            aside.replace(path)
     except OSError as error:
         from skillopt.errors import UsageError
 

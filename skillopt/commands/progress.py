@@ -1,7 +1,7 @@
 """Progress of a run on stderr: one line a step, and a live line on a terminal; every event where it is asked for."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 _PLAIN_EVERY: Final = 30.0
 """Seconds between plain progress lines inside one batch."""
 
-_MINUTE: Final = 60
 _STARTING: Final = "starting"
-_SOON: Final = 0.05
-"""Share of a cap from which on the time that is left is foretold."""
-
 
 _NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 """What whoever waits for a job is told at once."""
@@ -64,8 +60,7 @@ class ProgressObserver(RunObserver):
         self._place = _STARTING
         self._planned = 0
         self._noted = JobProgress()
-        self._lines = RunLines(every=proposal, verbose=verbose)
-        self._done = 0
+        self._lines = RunLines(verbose=verbose)
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
         if self._console.is_terminal and not quiet:
@@ -116,7 +111,6 @@ class ProgressObserver(RunObserver):
         elif self._proposal and isinstance(event, PatchTested | EditScreened):
             self._place = "each edit left out" if isinstance(event, PatchTested) else "gate"
         elif isinstance(event, StepStarted | TrainMeasured):
-            self._done = event.step - 1
             self._place = f"step {event.step} of {self._planned}" if self._planned else "learning"
 
     def activity(self, activity: Activity) -> None:
@@ -149,48 +143,19 @@ class ProgressObserver(RunObserver):
         self._console.print(fold_lines(line), markup=False, soft_wrap=True)
 
     def _used(self) -> str:
-        """Return the time, what was used of each cap, and how long the rest may take at most."""
-        elapsed = self._clock() - self._began
-        left = self._time_left(elapsed)
-        parts = [_time(elapsed), *self._amounts(), *([f"at most {_time(left)} left"] if left is not None else [])]
-        return ", ".join(parts)
-
-    def _amounts(self) -> Iterator[str]:
+        """Return the time in minutes and seconds, and what was used of each cap."""
+        minutes, seconds = divmod(int(self._clock() - self._began), 60)
         caps, spent = self._settings, self._spent
-        yield f"{self._asked:,}{_of(caps.max_rollouts if caps else None)} rollouts"
-        known, most = spent.usd or spent.at_least, caps.max_usd if caps else None
+        rollouts, tokens, most = (caps.max_rollouts, caps.max_tokens, caps.max_usd) if caps else (None, None, None)
+        parts = [f"{minutes}:{seconds:02}", f"{self._asked:,}{_of(rollouts)} rollouts"]
+        known = spent.usd or spent.at_least
         if known or most:
             least = "at least " if spent.usd is None else ""
-            yield f"{least}{write_dollars(known)}{f' of {write_dollars(most)}' if most else ''}"
-        if spent.usd is None or (caps and caps.max_tokens):
-            yield f"{spent.tokens:,}{_of(caps.max_tokens if caps else None)} tokens"
-
-    def _time_left(self, elapsed: float) -> float | None:
-        """Foretell by the cap that is used up most; None without one, or too early."""
-        caps, spent = self._settings, self._spent
-        if caps is None:
-            return None
-        pairs = (
-            (self._asked, caps.max_rollouts),
-            (spent.usd or spent.at_least, caps.max_usd),
-            (spent.tokens, caps.max_tokens),
-            (elapsed / _MINUTE, caps.max_minutes),
-            (self._done, self._planned),
-        )
-        share = max((used / cap for used, cap in pairs if cap), default=0.0)
-        return elapsed * (1.0 - min(1.0, share)) / share if share >= _SOON else None
+            parts.append(f"{least}{write_dollars(known)}{f' of {write_dollars(most)}' if most else ''}")
+        if spent.usd is None or tokens:
+            parts.append(f"{spent.tokens:,}{_of(tokens)} tokens")
+        return ", ".join(parts)
 
 
 def _of(cap: int | None) -> str:
     return f" of {cap:,}" if cap else ""
-
-
-def _time(seconds: float) -> str:
-    """Write a time in hours, minutes and seconds.
-
-    >>> _time(7.4), _time(125), _time(3725)
-    ('0:07', '2:05', '1:02:05')
-    """
-    minutes, rest = divmod(int(seconds), _MINUTE)
-    hours, minutes = divmod(minutes, _MINUTE)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

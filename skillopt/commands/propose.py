@@ -1,12 +1,13 @@
 """The job `propose`: edits that an agent proposed through the MCP server are tested, gated and committed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import SetOption, SkillArgument, StartOption, SuiteOption, flags_of
-from skillopt.commands.output import draft_lines, interruptible, news_of_run, used_lines
+from skillopt.commands.output import SHORT, draft_lines, interruptible, news_of_run, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.figures import comparison_words
 from skillopt.project import Selection
@@ -30,39 +31,36 @@ def propose(
     with interruptible(), ProgressObserver(proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
     _, shown = news_of_run(selection, [found.version] if found.version else [])
-    typer.echo("\n".join([*shown, _text(found)]))
+    typer.echo("\n".join([*shown, *_text(found)]))
     if not found.version and not (found.draft and found.draft.offered):
         raise typer.Exit(2 if found.refused else 1)
 
 
-def _text(result: ProposalResult) -> str:
+def _text(result: ProposalResult) -> Iterator[str]:
     if result.refused:
-        lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
-        return "\n".join([*lines, result.reason])
-    lines = [f"Run {result.run} tested the edits on {result.skill}."]
-    lines += [f"edit {one.edit.id[1:]} dropped: {one.reason}: {one.edit.summary}" for one in result.dropped]
-    lines += [
-        f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
-        for one in result.ablations
-    ]
-    verdict, draft = result.verdict, result.draft
-    if verdict is None:
-        lines.append(f"no edit reached the gate: {result.reason}")
-    else:
+        yield from (f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused)
+        yield result.reason
+        return
+    yield f"Run {result.run} tested the edits on {result.skill}."
+    tried = [(one.edit, one.reason, "dropped") for one in result.dropped]
+    tried += [(one.edit, one.reason, "kept" if one.kept else "dropped") for one in result.ablations]
+    yield from (f"edit {edit.id[1:]} {fate}: {reason}: {edit.summary}" for edit, reason, fate in tried)
+    draft = result.draft
+    if verdict := result.verdict:
         compared = comparison_words(verdict, result.place)
         if draft is None or not draft.commit or result.version:
-            lines.append(f"gate: {verdict.outcome.value}, {compared}: {verdict.reason}")
+            yield f"gate: {verdict.outcome.value}, {compared}: {verdict.reason}"
         elif verdict.accepted:
-            lines.append(f"not a version yet: {result.reason}")
-        lines += draft_lines(draft, f"{compared}; ") if draft else ()
-        lines.append(f"proposal {result.looks} on this suite; each further one weakens what a verdict shows")
+            yield f"not a version yet: {result.reason}"
+        yield from draft_lines(draft, f"{compared}; ") if draft else ()
+        yield f"proposal {result.looks} on this suite; each further one weakens what a verdict shows"
+    else:
+        yield f"no edit reached the gate: {result.reason}"
     if result.version:
-        lines.append(f"committed {result.version[:10]} on branch {result.branch}")
+        yield f"committed {result.version[:SHORT]} on branch {result.branch}"
     elif draft is None or not draft.commit:
-        lines.append("nothing committed")
-    elif draft.replaced:
-        lines.append(
-            f"the earlier draft has other edits and is kept as {draft.replaced[:10]}; to restore it: "
-            f"git branch --force {draft.branch} {draft.replaced[:10]}"
-        )
-    return "\n".join([*lines, *used_lines(result.spent, (result.rollouts, result.paid_rollouts))])
+        yield "nothing committed"
+    elif was := draft.replaced[:SHORT]:
+        back = f"git branch --force {draft.branch} {was}"
+        yield f"the earlier draft has other edits and is kept as {was}; to restore it: {back}"
+    yield from used_lines(result.spent, (result.rollouts, result.paid_rollouts))

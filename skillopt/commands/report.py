@@ -18,7 +18,7 @@ from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 
 _FORMATS: Final = ("text", "markdown", "html", "json")
-_WIDEST: Final = 120
+_WIDEST: Final = 120  # longer lines are hard to read
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html"}
 
 
@@ -34,30 +34,24 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
-    chosen = _format_of("json" if as_json else form, output)
+    named = "json" if as_json else form or (_SUFFIXES.get(output.suffix.lower(), "") if output else "text")
+    if named not in _FORMATS:
+        expected = f"a report's format ({', '.join(_FORMATS)}) or a file with its suffix"
+        raise UsageError(f"expected {expected}, found {form or str(output)!r}")
     project = Project.find(Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         found = find_run(ledger, name)
-        shown = all_splits and chosen != "html"
+        shown = all_splits and named != "html"
         view = load_view(project, ledger, found, suite, all_splits=shown)
-        match chosen:
+        match named:
             case "html":
                 text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
             case "text":
                 text = render_text(view, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 1)).columns))
             case _:
-                text = render_json(view) if chosen == "json" else render_markdown(view)
+                text = render_json(view) if named == "json" else render_markdown(view)
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:
         write_report(output, text.rstrip("\n"))
         typer.echo(f"written to {output}", err=True)
-
-
-def _format_of(name: str | None, output: Path | None) -> str:
-    """Choose the format: the one that is named, else that of the file's suffix, and text for a terminal."""
-    chosen = name or (_SUFFIXES.get(output.suffix.lower(), "") if output else "text")
-    if chosen not in _FORMATS:
-        expected = f"a report's format ({', '.join(_FORMATS)}) or a file with its suffix"
-        raise UsageError(f"expected {expected}, found {name or str(output)!r}")
-    return chosen

@@ -1,7 +1,6 @@
 """The command `shrink`: delete the text that no task needs, and show that the shorter skill loses nothing."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,11 +14,10 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import interruptible, list_tasks, published_lines, show, used_lines
+from skillopt.commands.output import SHORT, draft_lines, interruptible, list_tasks, show, used_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
-from skillopt.loop.events import TextScreened
 from skillopt.nightly.offers import find_descriptions
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
@@ -81,20 +79,29 @@ def shrink(
     ask_to_pay(foresee_payment(selection, drafts=False), forecast.words, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = shrink_skill(selection, drop_unexercised=drop_unexercised, start=start, observer=observer)
-    show(found, partial(_text, verbose=verbose, unexercised=unexercised), as_json=as_json)
+    lines = _text(found, verbose=verbose, unexercised=unexercised)
+    show(found, lambda _: "\n".join(lines), as_json=as_json)
 
 
-def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> str:
-    return "\n".join([*_result(found), *_units(found, verbose=verbose, unexercised=unexercised), *_next(found)])
-
-
-def _result(found: Shrunk) -> Iterator[str]:
+def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
     saved = found.tokens_before - found.tokens_after
     share = f" ({-saved / found.tokens_before:.0%})" if saved else ""
     yield f"run {found.run} on {found.skill}: {found.tokens_before:,} → {found.tokens_after:,} tokens{share}, estimated"
     if found.headline is not None:
         yield f"old and new text compared: {found.headline.words}"
     yield escape_terminal(found.reason.rpartition("tokens: ")[2])
+    yield from _units(found, verbose=verbose, unexercised=unexercised)
+    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
+    skill, draft = found.skill, found.draft
+    if found.version:
+        yield f"version {found.version[:SHORT]} on branch skillopt/{skill}"
+        yield f"next: git merge skillopt/{skill}    (review it first: skillopt diff {skill})"
+    elif draft is not None:
+        yield from draft_lines(draft)
+        if draft.replaced:
+            yield f"the earlier draft has other edits and is kept as {draft.replaced[:SHORT]}"
+        if draft.commit:
+            yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
 
 
 def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
@@ -105,18 +112,7 @@ def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
     if found.units:
         counts = f"{len(gone)} deleted, {len(needed)} kept because a task needs them"
         yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept because no task covers them"
-    if verbose:
-        yield from (f"  {_place(one)}  needed by {list_tasks(one.tasks)}" for one in needed)
-        yield from (f"  {_place(one)}  deleted" for one in gone)
-    if unexercised or verbose:
-        yield from (f"  {_place(one)}  no task covers it" for one in idle)
-
-
-def _place(unit: TextScreened) -> str:
-    text = escape_terminal(truncate(" ".join(unit.text.split()), _LONGEST))
-    return f"line {unit.line:>3}  {unit.tokens:>4} tokens  {text}"
-
-
-def _next(found: Shrunk) -> Iterator[str]:
-    yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
-    yield from published_lines(found.skill, found.version, found.draft)
+    for one in (*(needed + gone if verbose else ()), *(idle if unexercised or verbose else ())):
+        why = f"needed by {list_tasks(one.tasks)}" if one.tasks else "no task covers it" if one.kept else "deleted"
+        text = escape_terminal(truncate(" ".join(one.text.split()), _LONGEST))
+        yield f"  line {one.line:>3}  {one.tokens:>4} tokens  {text}  {why}"

@@ -36,12 +36,11 @@ def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
 
 def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
     """Foresee whether a command is paid for that runs tasks of a skill and has them judged."""
-    project = selection.project()
-    target = project.target(selection)
+    target = selection.project().target(selection)
     settings = target.settings
     judged = drafts or any(task.verifier.judged for _, task in target.suite().splits)
     judge = settings.judge or settings.model if judged else ""
-    return payment_of(project.root, settings, (settings.harness, settings.model if drafts else "", judge))
+    return payment_of(selection.project().root, settings, (settings.harness, settings.model if drafts else "", judge))
 
 
 def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:

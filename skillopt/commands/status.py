@@ -17,11 +17,10 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.notes import read_looks, trained_descriptions
 from skillopt.versions.decisions import declined_runs
 
-_INDENT = "\n  spent by the "
 _MOST_RUNS = 100
+"""Newest runs that are listed: each is read from the ledger, and more than a few screens nobody reads."""
 
 
 def status(
@@ -37,15 +36,14 @@ def status(
         runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
     newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
-    described = [_description(project, name) for name in trained_descriptions(project.root) if skill in ("", name)]
     if as_json:
         said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
-        typer.echo(as_json_text(said | {"new_upstream": newer, "descriptions": described}))
+        typer.echo(as_json_text(said | {"new_upstream": newer}))
         return
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
     older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
     recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
-    lines = [*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, *described, recorded]
+    lines = [*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, recorded]
     typer.echo(fold_lines("\n".join(lines)))
 
 
@@ -59,26 +57,14 @@ def _new_upstream(project: Project, skill: str) -> str:
     return ""
 
 
-def _description(project: Project, skill: str) -> str:
-    """Say how often the description of a skill was trained, and what the last training gave."""
-    looks = read_looks(project.root, skill)
-    ended = "accepted" if looks and looks[-1].accepted else "not accepted"
-    return f"{skill}: description trained {count_noun(len(looks), 'time')}, the last one {ended}"
-
-
 def _line(row: RunStatus) -> str:
-    gate = row.kind == "gate"
-    return (
-        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if gate else ''}{row.state}"
-        f"{'' if gate else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
-        f"{_then(row.headline.words if row.headline and not gate else '')}"
-        f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
-        f"{f' ({row.reason})' if row.reason else ''}"
-        f"{_then(escape_terminal(row.declined))}"
-        f"{''.join(f'{_INDENT}{role}: {format_usage(usage, role)}' for role, usage in row.spent.items())}"
+    parts = [f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"]
+    if row.kind != "gate":
+        parts += [f"step {row.step}", count_noun(row.versions, "version")]
+        parts += [row.headline.words] if row.headline else []
+    parts += [f"draft {row.draft}"] if row.draft and row.state != "running" else []
+    line = f"{', '.join(parts)}{f' ({row.reason})' if row.reason else ''}"
+    line += f", {escape_terminal(row.declined)}" if row.declined else ""
+    return "\n".join(
+        [line, *(f"  spent by the {role}: {format_usage(usage, role)}" for role, usage in row.spent.items())]
     )
-
-
-def _then(text: str) -> str:
-    """Join what may be empty to what stands before it."""
-    return f", {text}" if text else ""

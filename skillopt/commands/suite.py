@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -16,30 +16,30 @@ from skillopt.execution.drivers import load_drivers
 from skillopt.execution.memory import memory_baseline
 from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
-from skillopt.project import Project, Selection, Target
+from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.forecast import what_it_can_show
 from skillopt.runs.history import noticed_sections
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
-from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_triggers
 from skillopt.suites.oracles import OracleOutcome, find_oracles
-from skillopt.suites.reading import Reading, Trigger
+from skillopt.suites.reading import Reading
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 from skillopt.verifiers.collected_files import executed_names, unpacking_commands
 
 _MOST_TASKS: Final = 40
-_MOST_NAMES: Final = 8
-_MOST_CRITERIA: Final = 12
-_MOST_LEAKS: Final = 12
-_LONGEST: Final = 100
+"""Rows of a list, which with its head and the next fill a screen; --json has all."""
+
+_MOST_NAMES: Final = 8  # fit on a line of 160 characters with what stands before them
+_LONGEST: Final = 100  # characters of a criterion, for the same reason
+
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
 _IN_IMAGE: Final = "run in the task's file system with the agent's code, as Harbor does, and can be gamed"
@@ -95,12 +95,22 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
 
 def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _outcome_lines(found)
-    yield from _check_kind_lines(found["programs"])
-    yield from _oracle_lines(found["oracle"])
+    yield from _program_lines(found["programs"])
+    if results := found["oracle"]:
+        counting = sum(result.counts for result in results)
+        of = count_noun(len(results), "task")
+        yield f"oracle: in {counting} of {of} that bring a solution it passes and doing nothing fails"
+        then = {True: "mend that and run this again", False: "runs leave the task out until that is corrected"}
+        yield from _first(f"{one.task}: {one.words}; {then[one.broken]}" for one in results if not one.counts)
     yield from _judge_lines(found)
-    yield from _leak_lines(found)
-    for names in found["families"][:_MOST_LEAKS]:
-        yield f"one family, which every test counts once: {escape_terminal(_some(names))}"
+    leaks = found["leaks"]
+    yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
+    others = ("" if leak.task == leak.other else f" and {leak.other} ({leak.parts[1]})" for leak in leaks)
+    yield from _first(
+        f"{leak.task} ({leak.parts[0]}){other}: {leak.reason}" for leak, other in zip(leaks, others, strict=True)
+    )
+    for names in found["families"][:_MOST_TASKS]:
+        yield f"one family, which every test counts once: {_some(names)}"
     yield from [found["memory"].words] if found["memory"] else []
     yield f"power: {found['prospect'].words}"
     noticed, sections = found["noticed"]
@@ -117,41 +127,18 @@ def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
     elif not known:
         yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found['skill']} --repeats 3`"
     for standing, note in _STANDINGS.items():
-        named = [escape_terminal(task.task) for task in found["tasks"] if task.standing == standing]
-        if named:
+        if named := [task.task for task in found["tasks"] if task.standing == standing]:
             yield f"{len(named)} of {count_noun(known, 'task')} {note}: {_some(named)}"
 
 
-def _check_kind_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
+def _program_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
     """Count the programs that check results by what they do with them, and name those that need a look."""
     if counts := [f"{len(found[kind])} {kind}" for kind in _PROGRAMS if found[kind]]:
         yield f"programs that check: {', '.join(counts)}"
-    for task, names in [*found[_GAMED].items(), *found[_EXECUTES].items()][:_MOST_TASKS]:
-        advice = f"may execute {_some(names)}: declare `runs: agent`" if names else "can be gamed: use `run-agent`"
-        yield f"  {escape_terminal(f'{task}: {advice}')}"
-    for task, names in [*found[_UNPACKS].items()][:_MOST_TASKS]:
-        advice = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
-        yield f"  {escape_terminal(f'{task}: {_some(names)}: {advice}')}"
-
-
-def _oracle_lines(results: Sequence[OracleOutcome]) -> Iterator[str]:
-    if results:
-        counting = sum(result.counts for result in results)
-        of = count_noun(len(results), "task")
-        yield f"oracle: in {counting} of {of} that bring a solution it passes and doing nothing fails"
-    for result in [each for each in results if not each.counts][:_MOST_TASKS]:
-        then = "mend that and run this again" if result.broken else "runs leave the task out until that is corrected"
-        yield f"  {escape_terminal(f'{result.task}: {result.words}; {then}')}"
-
-
-def _leak_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    leaks = found["leaks"]
-    yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
-    for leak in leaks[:_MOST_LEAKS]:
-        told = "" if leak.task == leak.other else f" and {escape_terminal(leak.other)} ({leak.parts[1]})"
-        yield f"  {escape_terminal(leak.task)} ({leak.parts[0]}){told}: {leak.reason}"
-    if len(leaks) > _MOST_LEAKS:
-        yield f"  … {len(leaks) - _MOST_LEAKS} more (--json lists them)"
+    links = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
+    rows = [f"{task}: can be gamed: use `run-agent`" for task in found[_GAMED]]
+    rows += [f"{task}: may execute {_some(names)}: declare `runs: agent`" for task, names in found[_EXECUTES].items()]
+    yield from _first([*rows, *(f"{task}: {_some(names)}: {links}" for task, names in found[_UNPACKS].items())])
 
 
 def _judge_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -160,34 +147,39 @@ def _judge_lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["undecided"]:
         of = count_noun(len(found["criteria"]), "criterion", "criteria")
         yield f"{len(found['undecided'])} of {of} the judge cannot decide; word them more exactly:"
-    for one in found["undecided"][:_MOST_CRITERIA]:
-        said = f"two readings differ {one.differs:.0%} of the time"
-        cannot = f", {one.cannot_tell:.0%} cannot tell" if one.cannot_tell else ""
-        yield f"  {escape_terminal(f'{one.task} {one.number}. {truncate(one.text, _LONGEST)}')}: {said}{cannot}"
-    if len(found["undecided"]) > _MOST_CRITERIA:
-        yield f"  … {len(found['undecided']) - _MOST_CRITERIA} more (--json lists them)"
+    yield from _first(
+        f"{one.task} {one.number}. {truncate(one.text, _LONGEST)}: two readings differ {one.differs:.0%} of the time"
+        f"{f', {one.cannot_tell:.0%} cannot tell' if one.cannot_tell else ''}"
+        for one in found["undecided"]
+    )
+
+
+def _first(rows: Iterable[str]) -> Iterator[str]:
+    """Indent the first rows, and count the others."""
+    listed = list(rows)
+    yield from (f"  {escape_terminal(row)}" for row in listed[:_MOST_TASKS])
+    if len(listed) > _MOST_TASKS:
+        yield f"  … {len(listed) - _MOST_TASKS} more (--json lists them)"
 
 
 def _some(names: Sequence[str]) -> str:
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return escape_terminal(", ".join(names[:_MOST_NAMES]) + more)
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    skipped = f", {len(found['skipped'])} left out" if found["skipped"] else ""
-    where = f" in {_short(found['path'])} (format {found['format']})" if found["tasks"] else ""
-    yield f"{escape_terminal(found['name'])}: {count_noun(len(found['tasks']), 'task')}{where}{skipped}"
-    width = max((len(task["id"]) for task in found["tasks"][:_MOST_TASKS]), default=0)
-    for task in found["tasks"][:_MOST_TASKS]:
-        yield f"  {task['part']:<6}  {escape_terminal(task['id'].ljust(width))}  {_scored(task)}"
-    if len(found["tasks"]) > _MOST_TASKS:
-        yield f"  … {len(found['tasks']) - _MOST_TASKS} more (--json lists them)"
-    if judged := sum(task["criteria"] > 0 for task in found["tasks"]):
-        of = f"{judged} of {count_noun(len(found['tasks']), 'task')}"
+    tasks, skipped = found["tasks"], found["skipped"]
+    left_out = f", {len(skipped)} left out" if skipped else ""
+    where = f" in {_short(found['path'])} (format {found['format']})" if tasks else ""
+    yield f"{escape_terminal(found['name'])}: {count_noun(len(tasks), 'task')}{where}{left_out}"
+    width = max((len(task["id"]) for task in tasks[:_MOST_TASKS]), default=0)
+    yield from _first(f"{task['part']:<6}  {task['id'].ljust(width)}  {_scored(task)}" for task in tasks)
+    if judged := sum(task["criteria"] > 0 for task in tasks):
+        of = f"{judged} of {count_noun(len(tasks), 'task')}"
         yield f"{of} {'needs' if judged == 1 else 'need'} a judge: a model, named by the setting `judge`"
-    if found["skipped"]:
+    if skipped:
         yield "left out:"
-        for each in found["skipped"]:
+        for each in skipped:
             yield f"  {_short(str(each.path))}:{each.line}: {escape_terminal(f'{each.name}: {each.reason}')}"
     should, should_not = found["triggers"]
     if should or should_not:
@@ -215,14 +207,21 @@ def _checked(selection: Selection) -> dict[str, Any]:
     """Check a suite by its results so far."""
     project = selection.project()
     target = project.target(selection)
-    suite = target.suite(every=True)
+    suite, settings = target.suite(every=True), target.settings
     problem, rollouts = "", dict[str, list[Rollout]]()
     try:
-        drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
+        drivers = load_drivers(settings, suite, project.root, optimizer=False)
         with closing(Ledger.open(project.root, read_only=True)) as ledger:
             rollouts = recorded_rollouts(ledger, drivers, suite)
     except SkilloptError as error:
         problem = str(error) if (project.root / ".skillopt" / "ledger.db").exists() else ""
+    noticed = 0, 0  # in a folder without a skill or git
+    with suppress(SkilloptError):
+        noticed = noticed_sections(project.repository(), target.skill())
+    results: Sequence[OracleOutcome] = ()
+    brought = [task for _, task in suite.splits if task.environment is not None]
+    if brought and (oracles := find_oracles()) is not None:
+        results = oracles.check(brought, state_folder(project.root), _notice, settings.sandbox)
     criteria = marks_of_criteria(rollouts)
     undecided = [one for one in criteria if one.undecided]
     return {
@@ -232,29 +231,18 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "undecided": sorted(undecided, key=lambda one: -max(one.differs, one.cannot_tell)),
         "judge": judge_agreement(rollout for own in rollouts.values() for rollout in own),
         "programs": _programs(suite),
-        "oracle": _oracles(suite, project.root, target.settings.sandbox),
+        "oracle": results,
         "leaks": find_split_leaks(suite),
         "families": list_families([task for _, task in suite.splits]),
         "memory": memory_baseline(suite),
-        "prospect": what_it_can_show(suite, target.settings),
-        "noticed": _noticed(project, target),
+        "prospect": what_it_can_show(suite, settings),
+        "noticed": noticed,
         "problem": problem,
     }
 
 
-def _noticed(project: Project, target: Target) -> tuple[int, int]:
-    """Count the sections that tasks were seen to need; none of a folder without a skill or git."""
-    try:
-        return noticed_sections(project.repository(), target.skill())
-    except SkilloptError:
-        return 0, 0
-
-
-def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> Sequence[OracleOutcome]:
-    tasks = [task for _, task in suite.splits if task.environment is not None]
-    if not tasks or (oracles := find_oracles()) is None:
-        return ()
-    return oracles.check(tasks, state_folder(root), lambda text: typer.echo(escape_terminal(text), err=True), sandbox)
+def _notice(text: str) -> None:
+    typer.echo(escape_terminal(text), err=True)
 
 
 def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -276,7 +264,8 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
     """Read the suite of a skill, or a file or folder of tasks; nothing is run."""
     selection, named = Selection(name, suite=suite), Path.cwd() / name if name else None
     project = selection.project()
-    if suite is None and named is not None and _holds_no_skill(named) and not project.has_skill(str(name)):
+    is_skill = named is None or named.name == SKILL_FILE or (named / SKILL_FILE).is_file()
+    if suite is None and named is not None and named.exists() and not is_skill and not project.has_skill(str(name)):
         return _contents(read_tasks(named), ())
     target = project.target(selection)
     others = find_triggers(target.folder)
@@ -291,10 +280,14 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
 
 
 def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
-    triggers = [*reading.triggers, *_triggers(others)]
+    triggers = list(reading.triggers)
+    for path in others:
+        with suppress(SuiteError):  # one that cannot be read has none
+            triggers += read_tasks(path).triggers
     should = sum(each.should_trigger for each in triggers)
     suite = plan_suite(reading) if reading.tasks else None
-    tasks = tuple(_tasks(suite)) if suite else ()
+    folds = {task.id: f"fold {number}" for number, fold in enumerate((suite and suite.folds) or (), 1) for task in fold}
+    tasks = tuple(_task(task, folds.get(task.id, split)) for split, task in suite.splits) if suite else ()
     few = "training needs at least two tasks, so that a change learnt from one is judged on another"
     return {
         "name": reading.name,
@@ -306,25 +299,6 @@ def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
         "code": suite.gamed_note if suite else "",
         "training": "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
     }
-
-
-def _holds_no_skill(path: Path) -> bool:
-    return path.exists() and path.name != SKILL_FILE and not (path / SKILL_FILE).is_file()
-
-
-def _triggers(paths: tuple[Path, ...]) -> Iterator[Trigger]:
-    """Read further sets of triggers; one that cannot be read has none."""
-    for path in paths:
-        try:
-            yield from read_tasks(path).triggers
-        except SuiteError:
-            continue
-
-
-def _tasks(suite: Suite) -> Iterator[dict[str, Any]]:
-    folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
-    for split, task in suite.splits:
-        yield _task(task, f"fold {folds[task.id]}" if task.id in folds else split)
 
 
 def _task(task: Task, part: str | Split) -> dict[str, Any]:

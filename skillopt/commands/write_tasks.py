@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -36,12 +36,9 @@ from skillopt.suites.review_file import (
     remove,
 )
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
-from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, draft_tasks, try_drafts
+from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite
-
-_MANY: Final = 1_000_000
-_ALL = "all"
 
 
 @with_run_options
@@ -86,7 +83,11 @@ def write_tasks(
 def _written(result: Mapping[str, Any]) -> str:
     kept = [draft for draft in result["drafts"] if draft["kept"]]
     lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} passed the checks"]
-    lines += [_draft(draft) for draft in sorted(result["drafts"], key=lambda draft: not draft["kept"])]
+    for one in sorted(result["drafts"], key=lambda draft: not draft["kept"]):
+        line = f"{'keep' if one['kept'] else 'drop'} {one['id']}{', near miss' * one['near_miss']}: {one['result']}"
+        if one["runs"]:
+            line += f" ({one['passed_with']} of {one['runs']} with, {one['passed_without']} without)"
+        lines.append(f"{line}: {escape_terminal(one['detail'])}" if one["detail"] and not one["kept"] else line)
     lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result["unread"]]
     lines.append(f"used: {result['paid_rollouts']} new runs, {result['paid_calls']} new calls for drafts; {CACHED}")
     lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result["spent"].items()]
@@ -97,15 +98,6 @@ def _written(result: Mapping[str, Any]) -> str:
             "next: another --model, or more drafts with -n; or write tasks yourself (skillopt docs tasks-and-verifiers)"
         )
     return "\n".join(lines)
-
-
-def _draft(draft: Mapping[str, Any]) -> str:
-    near = ", near miss" if draft["near_miss"] else ""
-    measured = (
-        f" ({draft['passed_with']} of {draft['runs']} with, {draft['passed_without']} without)" if draft["runs"] else ""
-    )
-    detail = f": {escape_terminal(draft['detail'])}" if draft["detail"] and not draft["kept"] else ""
-    return f"{'keep' if draft['kept'] else 'drop'} {draft['id']}{near}: {draft['result']}{measured}{detail}"
 
 
 def how_to_accept(result: Mapping[str, Any], command: str) -> str:
@@ -129,31 +121,45 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     if target.suite_path is not None:
         suite_file_of(target.suite_path)
     known = tasks_in(target.suite_path)
-    skill, review = target.skill(), _review_path(project, target)
+    skill, review, settings = target.skill(), _review_path(project, target), target.settings
     expect_reviewed(review, target.name)
-    _expect_language_model(target)
-    caps = target.settings
+    expect_chosen(settings, harness=True, model=True)
+    for role, name in (("model", settings.model), ("harness", settings.by_target[0].harness)):
+        if name == "demo":
+            raise UsageError(
+                f"expected as {role} a language model, which can write and do tasks, found the demo; set {role} "
+                "(`skillopt init --harness …` says what is here)"
+            )
     with closing(Ledger.open(project.root)) as ledger:
         work = _Work(target, project, ledger, observer)
-        observer.notice(f"drafting {count} tasks with {caps.model}")
+        observer.notice(f"drafting {count} tasks with {settings.model}")
         reading = draft_tasks(work.runner(work.drivers), skill, known, count)
         judged = next((draft for draft in reading.drafts if draft.task.verifier.judged), None)
-        trials = replace(
-            work.trials(judged),
-            repeats=repeats,
-            measured=caps.max_rollouts // (2 * repeats) if caps.max_rollouts else count,
+        measured = settings.max_rollouts // (2 * repeats) if settings.max_rollouts else count
+        tried = try_drafts(
+            reading.drafts, skill, replace(work.trials(judged), repeats=repeats, measured=measured), known
         )
-        tried = try_drafts(reading.drafts, skill, trials, known)
-    drivers = work.drivers
     put_candidates(review, (target.name, "write-tasks"), drafted(tried))
     return {
         "skill": target.name,
         "review": str(review) if review.exists() else "",
-        "drafts": list(map(_row, tried)),
+        "drafts": [
+            {
+                "id": one.draft.task.id,
+                "kept": one.result.kept,
+                "result": one.result.value,
+                "detail": one.detail,
+                "near_miss": one.draft.near_miss,
+                "passed_with": one.passed_with,
+                "passed_without": one.passed_without,
+                "runs": one.runs,
+            }
+            for one in tried
+        ],
         "unread": reading.unread,
         "paid_rollouts": sum(runner.paid_rollouts for runner in work.made),
         "paid_calls": sum(runner.paid_calls for runner in work.made),
-        "spent": drivers.meter.by_role,
+        "spent": work.drivers.meter.by_role,
     }
 
 
@@ -169,17 +175,6 @@ def expect_reviewed(review: Path, skill: str, command: str = "write-tasks", what
             f"{review}: {len(waiting)} {what} wait for you there; decide on them in their files and run `skillopt "
             f"{command} {skill} --accept`, or delete the folder to begin anew"
         )
-
-
-def _expect_language_model(target: Target) -> None:
-    settings = target.settings
-    expect_chosen(settings, harness=True, model=True)
-    for role, name in (("model", settings.model), ("harness", settings.by_target[0].harness)):
-        if name == "demo":
-            raise UsageError(
-                f"expected as {role} a language model, which can write and do tasks, found the demo; set {role} "
-                "(`skillopt init --harness …` says what is here)"
-            )
 
 
 class _Work:
@@ -226,42 +221,35 @@ class _Work:
         return self.made[-1]
 
 
-def _row(tried: Tried) -> dict[str, Any]:
-    return {
-        "id": tried.draft.task.id,
-        "kept": tried.result.kept,
-        "result": tried.result.value,
-        "detail": tried.detail,
-        "near_miss": tried.draft.near_miss,
-        "passed_with": tried.passed_with,
-        "passed_without": tried.passed_without,
-        "runs": tried.runs,
-    }
-
-
 def accept_tasks(
     selection: Selection, ids: Sequence[str] = (), *, review: Path | None = None, command: str = "write-tasks"
 ) -> dict[str, Any]:
     """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml if it is missing."""
     project = selection.project()
+    target = project.target(selection)
     with review_lock(project.root):
-        return _accept(project, project.target(selection), ids, review, command)
-
-
-def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> dict[str, Any]:
-    review = review or _review_path(project, target)
-    entries = read_candidates(review)
-    chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
-    suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
-    lines = _config_lines(project, target, suite)
-    config = _with_lines(project, lines)
-    _expect_judge(chosen, target)
-    accepted = add_tasks(suite, [entry.block for entry in chosen])
-    if config:
-        put_file(project.config, config)
-    dropped = [entry for entry in entries if entry.decision is Decision.DROP and entry not in chosen]
-    remove((*chosen, *dropped))
-    whole = load_suite(target.suite_path or suite)
+        review = review or _review_path(project, target)
+        entries = read_candidates(review)
+        chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
+        suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
+        lines, config = _config_lines(project, target, suite), ""
+        if lines.skills:
+            before = project.config.read_text(encoding="utf-8") if project.config.exists() else ""
+            config = add_to_config(before, lines, project.config)
+        judged, settings = [entry.id for entry in chosen if entry.judged], target.settings
+        if judged and (settings.judge or settings.model) in {"", "demo"}:  # they could not be run
+            raise UsageError(
+                f"expected a model that judges criteria in words, found none, and {count_noun(len(judged), 'task')} of "
+                f"{len(chosen)} need it ({', '.join(judged[:5])}): add a line such as judge = "
+                '"anthropic/claude-haiku-4-5" at the top of skillopt.toml, or replace their rubrics by checks in '
+                f"{chosen[0].path.parent}; nothing was accepted"
+            )
+        accepted = add_tasks(suite, [entry.block for entry in chosen])
+        if config:
+            put_file(project.config, config)
+        dropped = [entry for entry in entries if entry.decision is Decision.DROP and entry not in chosen]
+        remove((*chosen, *dropped))
+        whole = load_suite(target.suite_path or suite)
     return {
         "skill": target.name,
         "suite": str(suite),
@@ -269,27 +257,14 @@ def _accept(project: Project, target: Target, ids: Sequence[str], review: Path |
         "tasks": len(whole.splits),
         "waiting": len(entries) - len(chosen) - len(dropped),
         "config": [line for own in lines.skills.values() for line in own],
-        "prospect": what_it_can_show(whole, target.settings).words,
+        "prospect": what_it_can_show(whole, settings).words,
     }
-
-
-def _expect_judge(chosen: Sequence[ReviewEntry], target: Target) -> None:
-    """Refuse tasks with criteria in words where no model is configured to judge them: they could not be run."""
-    judged = [entry.id for entry in chosen if entry.judged]
-    settings = target.settings
-    if judged and (settings.judge or settings.model) in {"", "demo"}:
-        raise UsageError(
-            f"expected a model that judges criteria in words, found none, and {count_noun(len(judged), 'task')} of "
-            f'{len(chosen)} need it ({", ".join(judged[:5])}): add a line such as judge = "anthropic/claude-haiku-4-5" '
-            f"at the top of skillopt.toml, or replace their rubrics by checks in {chosen[0].path.parent}; nothing was "
-            "accepted"
-        )
 
 
 def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, command: str) -> tuple[ReviewEntry, ...]:
     if not entries:
         raise UsageError(f"expected drafts in {review}, found none; make some with `{command}`")
-    if list(ids) == [_ALL]:
+    if list(ids) == ["all"]:
         return tuple(entry for entry in entries if entry.decision is not Decision.DROP)
     strangers = set(ids) - {entry.id for entry in entries}
     if strangers:
@@ -315,10 +290,3 @@ def _config_lines(project: Project, target: Target, suite: Path) -> ConfigLines:
             return ConfigLines(skills={name: (f"suite = {quote_toml(shown)}",)})
     path = folder.relative_to(project.root.resolve()).as_posix()
     return ConfigLines(skills={target.name: (f"path = {quote_toml(path)}", f"suite = {quote_toml(shown)}")})
-
-
-def _with_lines(project: Project, lines: ConfigLines) -> str:
-    if not lines.skills:
-        return ""
-    before = project.config.read_text(encoding="utf-8") if project.config.exists() else ""
-    return add_to_config(before, lines, project.config)

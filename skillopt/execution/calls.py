@@ -1,10 +1,9 @@
 """Calls of the Python API: what one works with, what it does (train, measure, compare), and what it gives back."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +16,7 @@ from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.records import earlier_looks
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.figures import Headline, headline_of_verdict
-from skillopt.gate.comparison import PairedTask, Pairs, Tally, check_coverage, compare, expect_measured, tally
+from skillopt.gate.comparison import Pairs, Tally, check_coverage, compare, expect_measured, tally
 from skillopt.gate.decide import Question, Verdict, decide
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import (
@@ -46,61 +45,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split, Suite, Task
 from skillopt.verifiers import VERIFIERS
-
-
-class OutcomeChange(StrEnum):
-    """How the outcome of a task differs, what matters most first."""
-
-    BROKEN = "broken"
-    FIXED = "fixed"
-    LOWER = "lower score"
-    HIGHER = "higher score"
-    SAME = "same"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedTask(PairedTask):
-    """A task that was measured for both skills, and what the verifier said of a run of it that failed."""
-
-    change: OutcomeChange
-    feedback: str
-
-
-def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[ChangedTask, ...]:
-    """List the tasks of a comparison, those that changed most in what matters most first."""
-    said = _feedback(before) | _feedback(after)
-    found = [
-        ChangedTask(
-            *astuple(pair),
-            change=_change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
-            feedback=said.get(pair.task, ""),
-        )
-        for pair in verdict.pairs
-    ]
-    order = list(OutcomeChange)
-
-    def rank(one: ChangedTask) -> tuple[int, float, str]:
-        size = abs(one.passed_after - one.passed_before) + abs(one.score_after - one.score_before)
-        return order.index(one.change), -size, one.task
-
-    return tuple(sorted(found, key=rank))
-
-
-def _change(passed: float, score: float) -> OutcomeChange:
-    if passed:
-        return OutcomeChange.BROKEN if passed < 0 else OutcomeChange.FIXED
-    if score:
-        return OutcomeChange.LOWER if score < 0 else OutcomeChange.HIGHER
-    return OutcomeChange.SAME
-
-
-def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
-    """Return what was said of the first run of each task that failed."""
-    found: dict[str, str] = {}
-    for rollout in rollouts:
-        if rollout.score is not None and not rollout.score.passed:
-            found.setdefault(rollout.task_id, rollout.score.feedback or rollout.reason)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +154,6 @@ class CompareResult:
     def headline(self) -> Headline | None:
         """The tasks passed before and after, on the same tasks; None where none was measured for both."""
         return headline_of_verdict(self.verdict)
-
-    @property
-    def changed(self) -> tuple[ChangedTask, ...]:
-        """List the tasks, regressions first, each with a line of what the verifier said."""
-        return changed_tasks(self.verdict, self.before.rollouts, self.after.rollouts)
 
 
 class Scoring:

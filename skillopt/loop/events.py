@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally
 from skillopt.gate.decide import Verdict
-from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.grades import Grading
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.skills.edits import Change, Edit
 
@@ -170,20 +170,8 @@ class GateDecided(Event):
     folded: bool = False
 
 
-class _Changed:
-    """A text of the skill that holds edits."""
-
-    __slots__ = ()
-    changes: tuple[Change, ...]
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """List the edits that it holds."""
-        return tuple(change.edit for change in self.changes)
-
-
 @dataclass(frozen=True, slots=True)
-class VersionAccepted(Event, _Changed):
+class VersionAccepted(Event):
     """A candidate became the incumbent: its whole SKILL.md, and the rollouts so far."""
 
     number: int
@@ -196,14 +184,9 @@ class VersionAccepted(Event, _Changed):
     rollouts: int
     grading: Grading | None = None
 
-    @property
-    def grade(self) -> Grade | None:
-        """Give its grade, None where none was given."""
-        return None if self.grading is None else self.grading.grade
-
 
 @dataclass(frozen=True, slots=True)
-class DraftChanged(Event, _Changed):
+class DraftChanged(Event):
     """The draft is another text: `text` is its whole SKILL.md, `changes` its edits; none, and it is the incumbent.
 
     Whatever ends the run, the newest of these is what is published.
@@ -213,14 +196,9 @@ class DraftChanged(Event, _Changed):
     text: str = field(repr=False)
     changes: tuple[Change, ...] = field(repr=False)
 
-    @property
-    def grade(self) -> None:
-        """Give no grade: the run ended before it was graded."""
-        return
-
 
 @dataclass(frozen=True, slots=True)
-class DraftGraded(Event, _Changed):
+class DraftGraded(Event):
     """What waits at the end of a run, by whatever it ended, was graded against the incumbent.
 
     `text` is the draft's whole SKILL.md, `incumbent` the digest of what it was compared with.
@@ -231,11 +209,6 @@ class DraftGraded(Event, _Changed):
     grading: Grading
     incumbent: str
     rollouts: int
-
-    @property
-    def grade(self) -> Grade:
-        """Give its grade."""
-        return self.grading.grade
 
 
 @dataclass(frozen=True, slots=True)

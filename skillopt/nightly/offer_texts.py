@@ -21,7 +21,6 @@ from skillopt.reports.offer import (
     OfferClaim,
     OfferedEdit,
     OfferView,
-    lines_by_people,
     offer_body,
     offer_mark,
     offer_title,
@@ -43,7 +42,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.branches import find_line_removal
-from skillopt.versions.commit_message import Version, commit_kind, target_words
+from skillopt.versions.commit_message import commit_kind, target_words
 from skillopt.versions.decisions import EditLine, NumberedEdit, text_at
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.refusals import read_refusals, refusals_of
@@ -102,7 +101,11 @@ class ClaimSources:
 def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     """Write what is offered down, measuring it where no run says what it would claim."""
     line = EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
-    views = _views(sources, line)
+    views: dict[str, RunView] = {}
+    for name in dict.fromkeys(version.trailer("Skillopt-Run") for version in line.versions):
+        if run := sources.ledger.find_run(name):
+            with suppress(SkilloptError):
+                views[name] = load_view(sources.project, sources.ledger, run)
     offered = replace(_read_offered(place, line, views), target=target_words(sources.identity))
     view, page = _claim(sources, place, offered, views)
     edits = tuple((one.key, one.edit) for one in line.edits if not (one.dropped or one.replaced))
@@ -112,36 +115,15 @@ def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     )
 
 
-def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
-    """Read what the ledger has of the runs behind the versions, by id."""
-    names = dict.fromkeys(version.trailer("Skillopt-Run") for version in line.versions)
-    found: dict[str, RunView] = {}
-    for name in names:
-        if run := sources.ledger.find_run(name):
-            with suppress(SkilloptError):
-                found[name] = load_view(sources.project, sources.ledger, run)
-    return found
-
-
-def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[Version, ...]:
-    """List the commits by which people changed the skill, oldest first; merges that took a side are none."""
-    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
-    return tuple(
-        one
-        for one in reversed(place.repository.line(place.tip, place.base))
-        if one.sha in ours and all(place.text(one.sha) != place.text(side) for side in (one.parent, one.merged) if side)
-    )
-
-
 def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
     told = refusals_of(place.repository, place.skill)
     known = peoples_refusals(place.repository, told)
-    edits = [_edit(one, views, _refused_before(one, known, before)) for one in line.edits]
-    dropped = {one.key: one.edit for one in line.edits if one.dropped}
     words = {one.key: one.word.signature.removeprefix(" by ") for one in read_refusals(place.repository, told)}
     conflicts = find_conflicts(place.repository, place.tip, place.base, place.path) if place.base else ()
+    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
+    people = [one for one in reversed(place.repository.line(place.tip, place.base)) if one.sha in ours]
     return OfferView(
         place.skill,
         place.branch,
@@ -151,10 +133,14 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         before=before,
         after=after,
         versions=tuple(line.versions),
-        edits=tuple(edits),
-        by_people=lines_by_people(before, after, line.explained),
-        people=_changed_by_people(place, line),
-        dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
+        edits=tuple(_edit(one, views, _refused_before(one, known, before)) for one in line.edits),
+        # Merges that took a side changed nothing themselves.
+        people=tuple(
+            one for one in people if all(place.text(one.sha) != place.text(at) for at in (one.parent, one.merged) if at)
+        ),
+        dropped=tuple(
+            (one.edit.content or one.edit.anchor, words.get(one.key, "")) for one in line.edits if one.dropped
+        ),
         conflicts=tuple(conflicts),
         flags=(
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
@@ -198,41 +184,27 @@ def _refused_before(named: NumberedEdit, refused: Sequence[PeoplesRefusal], befo
 
 
 def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> OfferedEdit:
-    """Describe an edit, with what its run tells of it."""
-    edit, version = named.edit, named.version
-    view = views.get(version.trailer("Skillopt-Run"))
+    """Describe an edit, with what its run tells of it: the tasks it cites that moved on in a patch test with it."""
+    edit, view = named.edit, views.get(named.version.trailer("Skillopt-Run"))
     known = next((one for one in view.edits if one.edit.id == edit.id), None) if view else None
+    tests = (test for test in view.patch_tests if edit.id in {one.id for one in test.edits}) if view and known else ()
+    moved = {task for test in tests for task in test.moved}
     return OfferedEdit(
         named.number,
         named.key,
         edit,
         undone=named.dropped or named.replaced,
-        fixed=_fixed(view, edit) if view and known else (),
-        broke=_broke(view, edit) if view and known else (),
+        fixed=tuple(task for task in edit.tasks if task in moved),
         ablation=known.ablation if known else None,
         refused=refused,
     )
-
-
-def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:
-    """List the tasks it cites that passed or moved on in a patch test with it."""
-    tests = (test for test in view.patch_tests if edit.id in {one.id for one in test.edits})
-    moved = {task for test in tests for task in test.moved}
-    return tuple(task for task in edit.tasks if task in moved)
-
-
-def _broke(view: RunView, edit: Edit) -> tuple[str, ...]:
-    """List the tasks that no longer passed in the gate that accepted it, where that was of this edit alone."""
-    taken = [] if view.shrunk else view.taken_gates  # a shorter text was chosen by many tasks, which go either way
-    alone = [gate for gate in taken if gate.edits == (edit.id,)]
-    return alone[-1].verdict.broken if alone else ()
 
 
 def _claim(
     sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]
 ) -> tuple[OfferView, str]:
     """Return what is shown of an offered text, measuring it where its own run does not say, and a page of that."""
-    grading = None
+    grading, target = None, sources.target
     if view.versions and (run := views.get(view.versions[-1].trailer("Skillopt-Run"))) is not None:
         view = replace(view, run=run)
         texts = _compared_texts(sources, place, view, run)
@@ -240,7 +212,7 @@ def _claim(
             return spoken, ""
         grading = read_grading(view.versions[-1].trailers) if texts is not None and texts[0] == texts[1] else None
     try:
-        suite = sources.target.suite()
+        suite = target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
@@ -253,19 +225,14 @@ def _claim(
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"
     spent = Usage.total(sources.ledger.spending(done.run).values())
     found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
-    tasks = suite.tasks(Split.VAL)
     grade = grading.grade if grading else best if better else Grade.LIKELY
-    changed = find_differing_tasks(tasks, done.pairs, sources.target.settings.metric)
-    name = sources.target.suite_path.name if sources.target.suite_path else ""
-    measured = len({one.task_id for one in done.pairs.before})
     compared = BeforeAfter(
         view.skill,
         view.into,
         view.branch,
-        name,
-        headline=f"{headline.words}. {shown}.",
-        measured=measured,
-        changed=changed,
+        f"{headline.words}. {shown}.",
+        measured=len({one.task_id for one in done.pairs.before}),
+        changed=find_differing_tasks(suite.tasks(Split.VAL), done.pairs, target.settings.metric),
     )
     return replace(view, claim=found, grade=grade, grading=grading), before_after_page(compared)
 
@@ -277,44 +244,34 @@ def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, r
     """
     record, newest = sources.ledger.run(run.run), _text(place, place.tip)
     made = {getattr(event, "text", "") for event in recorded_events(sources.ledger, run.run)}
+    digest = ""
+    with suppress(SkilloptError):
+        digest = sources.target.suite().digest
     is_newest = newest.digest == _text(place, view.versions[-1].sha).digest and newest.document.text in made
-    if not is_newest or record.suite_digest != _suite_digest(sources.target):
+    if not is_newest or record.suite_digest != digest:
         return None
     return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
 
 
 def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
-    """Claim what the newest version's run measured; None where it compared with another text."""
-    began, base = texts
-    grading = read_grading(view.versions[-1].trailers)
-    found = _tested(run, began, base) if not view.draft else None
-    if found is not None and found.verdict.accepted:
-        return replace(view, claim=found, grade=Grade.PROVEN)
-    if found is None and began == base:
-        found = _drafted(run) if view.draft else _gated(run)
-    if found is None:
+    """Claim what the newest version's run measured, its release check first; None where it compared another text."""
+    (began, base), grading, test = texts, read_grading(view.versions[-1].trailers), run.test
+    if not view.draft and test is not None and run.headline is not None and (test.released or began) == base:
+        found = OfferClaim(run.headline, test.verdict, "On tasks that no step of training saw")
+        if test.verdict.accepted:
+            return replace(view, claim=found, grade=Grade.PROVEN)
+    elif began != base:
         return None
-    grade = grading.grade if grading else Grade.LIKELY
-    return replace(view, claim=found, grade=grade, grading=grading)
-
-
-def _tested(run: RunView, began: str, base: str) -> OfferClaim | None:
-    """Claim what the release check found, where it compared with the base."""
-    if run.test is None or run.headline is None or (run.test.released or began) != base:
-        return None
-    return OfferClaim(run.headline, run.test.verdict, "On tasks that no step of training saw")
-
-
-def _gated(run: RunView) -> OfferClaim | None:
-    taken = [gate.verdict for gate in run.gates if gate.version is not None]
-    headline = headline_of_versions(taken, "" if run.folded or run.shrunk else VAL)
-    return OfferClaim(headline, taken[-1]) if taken and headline else None
-
-
-def _drafted(run: RunView) -> OfferClaim | None:
-    headline = run.draft.headline if run.draft else None
-    gate = run.gates[-1] if run.gates else None
-    return OfferClaim(headline, gate.verdict) if gate and headline else None
+    else:
+        taken = run.gates[-1:] if view.draft else run.taken_gates
+        headline = run.draft.headline if view.draft and run.draft else None
+        if not view.draft:
+            place = "" if run.folded or run.shrunk else VAL
+            headline = headline_of_versions([gate.verdict for gate in taken], place)
+        if not taken or headline is None:
+            return None
+        found = OfferClaim(headline, taken[-1].verdict)
+    return replace(view, claim=found, grade=grading.grade if grading else Grade.LIKELY, grading=grading)
 
 
 def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
@@ -331,10 +288,3 @@ def _text(place: OfferPlace, commit: str) -> Skill:
     if not commit:
         return Skill(place.skill, SkillDocument(""))
     return read_version(place.repository, place.skill, commit, place.path, missing_ok=True)
-
-
-def _suite_digest(target: Target) -> str:
-    try:
-        return target.suite().digest
-    except SkilloptError:
-        return ""

@@ -34,9 +34,9 @@ MOST_BYTES: Final = 64_000
 MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more of one step."""
 
-_MOST_SHOWN: Final = 30
-_MOST_MARKED: Final = 10
-_LONGEST: Final = 400
+_MOST_SHOWN: Final = 30  # rows of a list that a person reads
+_MOST_MARKED: Final = 10  # so that the box on top leaves the verdict on the first screen
+_LONGEST: Final = 400  # characters of a text: three lines of a comment
 _SIGNS: Final = {
     Standing.PASSED: "✅",
     Standing.REFUSED: "❌",
@@ -77,31 +77,26 @@ def _head(report: GateReport) -> str:
     rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
     told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
     columns = ("", "skill", "change", "val tasks passed", "gain (90% interval)", "score", "verdict")
-    return paragraphs(
-        f"## Skill gate: {report.headline}",
-        box("caution", f"{told}\n\n{bullets(rows)}") if found else "",
-        _compared(report) if report.base else f"{cited(report.head)} was read.",
-        _cost(report),
-        write_table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
-    )
-
-
-def _compared(report: GateReport) -> str:
-    after = f"{cited(report.head)} ({report.after[:10]})" if report.after else "the work tree"
-    compared = f"Compared {after} with {cited(report.base)}, that is with {report.before[:10]}."
-    if report.required is Required.BETTER:
-        return f"{compared} A skill passes when it is shown to be better."
-    return (
-        f"{compared} A skill is refused when it is shown to be worse, and passes when a loss worth speaking of is "
-        "ruled out; that is no proof of a gain."
-    )
-
-
-def _cost(report: GateReport) -> str:
+    compared = f"{cited(report.head)} was read."
+    if report.base:
+        after = f"{cited(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+        passes = "A skill passes when it is shown to be better."
+        if report.required is Required.NOT_WORSE:
+            passes = (
+                "A skill is refused when it is shown to be worse, and passes when a loss worth speaking of is ruled "
+            )
+            passes += "out; that is no proof of a gain."
+        compared = f"Compared {after} with {cited(report.base)}, that is with {report.before[:10]}. {passes}"
     spent = Usage.total(usage for change in report.changes for usage in (change.spent or {}).values())
     asked = sum(change.rollouts for change in report.changes)
     paid = sum(change.paid_rollouts for change in report.changes)
-    return f"Cost: {spent.price}, {paid} rollouts newly run of {asked}." if asked else ""
+    return paragraphs(
+        f"## Skill gate: {report.headline}",
+        box("caution", f"{told}\n\n{bullets(rows)}") if found else "",
+        compared,
+        f"Cost: {spent.price}, {paid} rollouts newly run of {asked}." if asked else "",
+        write_table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
+    )
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
@@ -116,11 +111,13 @@ def _row(change: GatedChange) -> tuple[str, ...]:
 
 def _details(change: GatedChange, *, worst: bool = True) -> str:
     renamed = change.before_path and change.before_path != change.path
+    # Not as "nothing new" beside what a person must look at.
+    differs = bool(change.difference) or not (change.for_a_person or change.standing is Standing.DELETED)
     shown = [
         f"### {cited(change.skill, 80)}: {change.standing.value}",
         f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "",
         _why(change),
-        tell_difference(change.difference) if _tells_difference(change) else "",
+        tell_difference(change.difference) if differs else "",
     ]
     if (judged := change.judged) is not None:
         lowest, refused = judged.lowest, judged.answer is ReviewAnswer.REFUSED
@@ -142,11 +139,6 @@ def _details(change: GatedChange, *, worst: bool = True) -> str:
     rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
     rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
     return paragraphs(*shown, bullets(rows))
-
-
-def _tells_difference(change: GatedChange) -> bool:
-    """Return whether the capability difference is shown: not as "nothing new" beside what a person must look at."""
-    return bool(change.difference) or not (change.for_a_person or change.standing is Standing.DELETED)
 
 
 def _why(measured: GatedChange | SuiteMeasurement) -> str:

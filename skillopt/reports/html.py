@@ -25,7 +25,7 @@ _RESULT: Final = re.compile(r"<td>(?:(pass)|(fail)(?: \d?\.\d+)?|\d+/\d+ pass)(?
 _SECTION: Final = re.compile("^## (.*)$", re.MULTILINE)
 
 
-def print_page(title: str, eyebrow: str, text: str, *, heading: str, footer: str) -> str:
+def print_page(heading: str, about: str, text: str, footer: str) -> str:
     """Make a page; what stands before the first heading of the second level stands in its head."""
     texts: list[tuple[str, str | None]] = []
 
@@ -34,7 +34,6 @@ def print_page(title: str, eyebrow: str, text: str, *, heading: str, footer: str
         return f"\x02{len(texts) - 1}\x03"
 
     head, *parts = _SECTION.split(replace_marked(text, keep))
-    eyebrow = replace_marked(eyebrow, keep)
     anchors = _anchors(parts[::2])
     parser, tables = _parser(), count(1)
     shown = [
@@ -50,9 +49,8 @@ def print_page(title: str, eyebrow: str, text: str, *, heading: str, footer: str
     hashed = b64encode(sha256(style.encode()).digest()).decode()
     page = _PAGE.format(
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'",
-        title=_shown(title),
         style=style,
-        eyebrow=parser.renderInline(eyebrow),
+        about=_shown(about),
         heading=_shown(heading),
         head=_styled(parser.render(head), tables),
         links=links,
@@ -70,7 +68,7 @@ _PAGE: Final = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="skillopt">
-<title>{title}</title>
+<title>{heading}: {about}</title>
 <link rel="icon" href="data:,">
 <style>{style}</style>
 </head>
@@ -78,7 +76,7 @@ _PAGE: Final = """<!doctype html>
 <a class="skip" href="#main">Skip to the content</a>
 <div class="page">
 <header>
-<p class="eyebrow">SkillOpt · {eyebrow}</p>
+<p class="eyebrow">SkillOpt · <bdi>{about}</bdi></p>
 <h1><bdi>{heading}</bdi></h1>
 {head}</header>
 <nav aria-label="Sections"><ol>

@@ -36,8 +36,8 @@ from skillopt.loop.gained import gained_by_gate
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 
-_MOST_NAMES: Final = 6
-_LONGEST_REASON: Final = 200
+_MOST_NAMES: Final = 6  # a line of a terminal holds so many ids
+_LONGEST_REASON: Final = 200  # one that quotes edits can be as long as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +116,23 @@ class StepLog:
 
 
 class RunLines:
-    """Tells a run in lines: a step in one, all else as it happens; with `every`, each event alone."""
+    """Tells a run in lines: a step in one, all else as it happens; with `verbose`, each event alone."""
 
-    def __init__(self, *, every: bool = False, verbose: bool = False) -> None:
-        self._every, self._verbose = every or verbose, verbose
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
         self._steps = StepLog()
 
     def tell(self, event: Event) -> list[tuple[str, bool]]:
         """Return what is to be said now, and of each line whether work went before it, so that its cost is worth it."""
-        ended, worked = self._steps.note(event), isinstance(event, GateDecided)
-        if self._every:
-            hidden = isinstance(event, EditRefused | EditScreened | TextScreened) and not self._verbose
-            line = "" if hidden else event_line(event)
+        ended, line, worked = self._steps.note(event), event_line(event), isinstance(event, GateDecided)
+        if self._verbose:
             return [(line, worked or isinstance(event, PatchTested))] if line else []
         lines = [(step.line, bool(step.edits or step.end)) for step in ended]
         in_step = isinstance(event, TrainMeasured | PatchTested | EditScreened | EditRefused | TextScreened)
         # Said at the end of its step, where it did anything; the result of the command repeats what was withheld.
         said = isinstance(event, DraftChanged | ReleaseCheckWithheld)
         said = said or (isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection"))
-        if not (in_step or said) and (line := event_line(event)):
+        if line and not (in_step or said):
             lines.append((line, worked))
         return lines
 
@@ -149,13 +147,6 @@ def event_line(event: Event) -> str:
     """Return what happened in a line; empty for what is too small to tell."""
     words = _WORDS.get(type(event))
     return words(event) if words else ""
-
-
-def outcome_word(event: GateDecided) -> str:
-    """Return the outcome in a word or two; a change by people passes, is refused, or the gate cannot tell."""
-    if event.kind != "change":
-        return event.verdict.outcome.value
-    return {True: "passed", False: "refused", None: "cannot tell"}[event.passed]
 
 
 def _screened(event: EditScreened) -> str:
@@ -175,7 +166,9 @@ def _flagged(event: LinesReviewed) -> str:
 
 def _gated(event: GateDecided) -> str:
     what = count_noun(len(event.changes), "edit") if event.changes else event.kind
-    verdict, outcome = event.verdict, outcome_word(event)
+    verdict, outcome = event.verdict, event.verdict.outcome.value
+    if event.kind == "change":  # by people
+        outcome = {True: "passed", False: "refused", None: "cannot tell"}[event.passed]
     flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
     reason = "" if outcome == "accept" else f", {_cut(verdict.reason)}"
     return f"gate ({what}): {comparison_words(verdict, '' if event.folded else VAL)}; {flips}: {outcome}{reason}"
@@ -231,7 +224,7 @@ def _names(tasks: Sequence[str]) -> str:
 
 
 def _cut(reason: str) -> str:
-    """Return a reason on one line: one that quotes edits can be as long as they are."""
+    """Return a reason on one line."""
     return escape_terminal(truncate(" ".join(reason.split()), _LONGEST_REASON))
 
 

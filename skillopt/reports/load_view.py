@@ -1,8 +1,8 @@
 """Build the view of a run from its events, recorded rollouts and commits; nothing is written."""
 
 import json
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -36,7 +36,7 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection
-from skillopt.reports.lines import StepLog, StepView
+from skillopt.reports.lines import StepLog
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
@@ -58,7 +58,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Suite
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
 from skillopt.versions.decisions import declined_runs
@@ -85,17 +85,19 @@ def load_view(
     project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
 ) -> RunView:
     """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
-    start, events = _start_and_events(ledger, record)
+    start = decode_skill(record.skill, record.start)
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
     tasks = _suite_of_run(project, record, suite)
-    splits = {task.id: split for split, task in tasks.splits} if tasks else {}
-    folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
+    splits = {task.id: split.value for split, task in tasks.splits} if tasks else {}
+    for name, fold in zip(FOLDS, (tasks.folds if tasks else None) or (), strict=False):
+        splits |= {task.id: name for task in fold}
     identity = scored_by(record)
     results = ledger.results(digests_of(start, events), identity)
     commits, draft = _in_git(project, record)
-    view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft, folds=folds))
+    view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft))
     if tasks is None:
         return view
     run = _run_rollouts(ledger, record, identity, tasks, start=start, events=[event for _, event in events])
@@ -108,11 +110,6 @@ def load_view(
         suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found),
         new_acts=recorded_acts(ledger, record, newest) if newest else (),
     )
-
-
-def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
-    return decode_skill(record.skill, record.start), events
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
@@ -196,15 +193,14 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """What is recorded of a run; `draft` is its commit, the version that a person made of it, and its marks."""
+    """What is recorded of a run: of each task its split or fold, and of the draft its commit, version and marks."""
 
     start: Skill
     events: Sequence[tuple[str, Event]]
     results: Sequence[ResultRow] = ()
-    splits: Mapping[str, Split] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
     draft: tuple[str, ...] = ("", "")
-    folds: tuple[frozenset[str], ...] = ()
 
 
 def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
@@ -228,20 +224,15 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
     events = [event for _, event in recorded.events]
     gates = _gates(events)
     versions = _versions(head, recorded, gates)
-    splits = recorded.splits.values()
-    counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
-    if recorded.folds:
-        counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
-    ended = _last(events, RunEnded)
-    started, aside = _last(events, RunStarted), _last(events, TasksSetAside)
-    withheld = _last(events, ReleaseCheckWithheld)
+    ended, started, aside = _last(events, RunEnded), _last(events, RunStarted), _last(events, TasksSetAside)
+    withheld, log = _last(events, ReleaseCheckWithheld), StepLog()
     return replace(
         head,
         suite=started.suite if started else "",
         rollouts=ended.rollouts if ended else None,
-        splits=counts,
+        splits=dict(Counter(recorded.splits.values())),
         headline=gained_by_run(events),
-        steps=_steps(events),
+        steps=tuple(step for event in events for step in log.note(event)),
         patch_tests=tuple(_all(events, PatchTested)),
         edits=_EditFates(recorded).views,
         gates=tuple(gates),
@@ -265,11 +256,6 @@ def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
     return next(reversed(_all(events, kind)), None)
 
 
-def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
-    log = StepLog()
-    return tuple(step for event in events for step in log.note(event))
-
-
 def _gates(events: Iterable[Event]) -> list[GateView]:
     gates: list[GateView] = []
     texts: list[str] = []
@@ -291,16 +277,11 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
     if (baseline := _last(events, BaselineMeasured)) is not None:
         first = replace(first, passed=tally_passed(baseline.tally), score=baseline.tally.score)
-    if gates:
-        first = _measured(first, gates[0].verdict, 0)
-    found = [first]
-    for event in events:
-        if isinstance(event, VersionAccepted):
-            commit = recorded.commits.get(event.number, "")
-            digest, tokens = _text_digest(start, event.text), estimate_tokens(event.text)
-            made = VersionView(event.number, commit, digest, event.text, tokens=tokens, kind=event.kind)
-            made = _measured(made, event.verdict, 1)
-            found.append(replace(made, grading=event.grading))
+    found = [_measured(first, gates[0].verdict, 0) if gates else first]
+    for event in _all(events, VersionAccepted):
+        commit, digest = recorded.commits.get(event.number, ""), _text_digest(start, event.text)
+        made = VersionView(event.number, commit, digest, event.text, estimate_tokens(event.text))
+        found.append(_measured(replace(made, kind=event.kind, grading=event.grading), event.verdict, 1))
     return found
 
 
@@ -317,14 +298,11 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
     if (found := newest_draft(events)) is None:
         return None
     commit, taken, *marks = recorded.draft
-    grading = found.grading if isinstance(found, DraftGraded) else None
-    edits = tuple(change.edit.id for change in found.changes)
-    branch = f"skillopt-draft/{head.skill}"
     return DraftView(
         found.text,
-        edits,
-        grading,
-        branch,
+        tuple(change.edit.id for change in found.changes),
+        found.grading if isinstance(found, DraftGraded) else None,
+        f"skillopt-draft/{head.skill}",
         commit=commit,
         taken=taken,
         headline=gained_by_draft(events),
@@ -337,26 +315,24 @@ def _heat(recorded: RunRecords, versions: Sequence[VersionView]) -> Iterator[Hea
     for row in recorded.results:
         results[row.skill, row.task].append(row)
     digests = [version.digest for version in versions]
-    splits = {task: split.value for task, split in recorded.splits.items()}
-    splits |= {task: name for name, fold in zip(FOLDS, recorded.folds, strict=False) for task in fold}
-    others = sorted({task for skill, task in results if skill in digests} - splits.keys())
-    for task in (*splits, *others):
-        rows = [results.get((skill, task), []) for skill in digests]
-        yield HeatRow(task, splits.get(task, ""), tuple(map(_cell, rows)))
-
-
-def _cell(rows: Sequence[ResultRow]) -> Cell:
-    return Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
+    others = sorted({task for skill, task in results if skill in digests} - recorded.splits.keys())
+    for task in (*recorded.splits, *others):
+        ran = (results.get((skill, task), []) for skill in digests)
+        cells = (
+            Cell(len(rows), sum(row.passed for row in rows), fmean(row.score for row in rows) if rows else None)
+            for rows in ran
+        )
+        yield HeatRow(task, recorded.splits.get(task, ""), tuple(cells))
 
 
 class _EditFates:
     """Follows the edits of a run through its events; each ends with the last that befell it."""
 
     def __init__(self, recorded: RunRecords) -> None:
-        self._train = _taught(recorded)
+        # Tasks that edits may be made from, those of both folds where there are any; empty when not known.
+        self._train = {task for task, split in recorded.splits.items() if split in ("train", *FOLDS)}
         self._edits: dict[str, EditView] = {}
         self._text = recorded.start.document.text
-        self._gates = 0
         for _, event in recorded.events:
             self._note(event)
 
@@ -368,15 +344,19 @@ class _EditFates:
     def _note(self, event: Event) -> None:
         match event:
             case EditRefused():
-                self._refused(event)
+                before = self._edits.get(event.edit.id)
+                if before is None:
+                    self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
+                elif before.version is None:  # else the version has it, whatever the draft does
+                    fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
+                    self._put(event.edit, event.step, fate=fate, reason=event.reason)
             case PatchTested():
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
                     self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=event)
+                kept = Fate.JOINED if event.kept else Fate.NOT_NEEDED
+                self._put(event.edit, event.step, fate=kept, reason=event.reason, ablation=event)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
-                self._gates += isinstance(event, GateDecided)
                 for change in event.changes:
                     self._changed(change.edit, event)
                 if isinstance(event, VersionAccepted):
@@ -388,36 +368,22 @@ class _EditFates:
         known = self._put(edit, 0 if isinstance(event, DraftGraded) else event.step)
         if isinstance(event, GateDecided):
             fate = _FATES.get(event.verdict.outcome, Fate.REJECTED)
-            self._put(edit, event.step, fate=fate, reason=event.verdict.reason, gate=self._gates)
+            self._put(edit, event.step, fate=fate, reason=event.verdict.reason)
         elif isinstance(event, VersionAccepted):
             self._put(edit, event.step, version=event.number)
         elif known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
             self._put(edit, known.step, fate=Fate.JOINED, reason="")
 
-    def _refused(self, event: EditRefused) -> None:
-        """Note why an edit is not taken up, or, where it was taken up before, why it goes."""
-        before = self._edits.get(event.edit.id)
-        if before is None:
-            self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
-        elif before.version is None:  # else the version has it, whatever the draft does
-            fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
-            self._put(event.edit, event.step, fate=fate, reason=event.reason)
-
     def _put(self, edit: Edit, step: int, **changes: object) -> EditView:
-        known = self._edits.get(edit.id) or self._first(edit, step)
+        known = self._edits.get(edit.id)
+        if known is None:
+            document = SkillDocument(self._text)
+            place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
+            around = [section.title for section in document.sections if section.start <= place < section.end]
+            section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
+            # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
+            known = EditView(
+                edit, step, section, tuple(one for one in edit.tasks if one in (self._train or edit.tasks))
+            )
         self._edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
         return known
-
-    def _first(self, edit: Edit, step: int) -> EditView:
-        document = SkillDocument(self._text)
-        place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
-        around = [section.title for section in document.sections if section.start <= place < section.end]
-        section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
-        # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
-        return EditView(edit, step, section, tuple(one for one in edit.tasks if not self._train or one in self._train))
-
-
-def _taught(recorded: RunRecords) -> Collection[str]:
-    """List tasks that edits may be made from, those of both folds where there are any; empty when not known."""
-    folded = frozenset().union(*recorded.folds)
-    return {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}

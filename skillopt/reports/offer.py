@@ -1,23 +1,23 @@
 """A pull request as one value, and its title and text made of that; what a reviewer needs is on the first screen."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
 from shlex import quote
 from typing import Final
 
 from skillopt.figures import Headline, name_grade, read_headline
 from skillopt.gate.decide import Verdict
-from skillopt.gate.grades import GRADE, GRADE_MEANINGS, Against, Grade, Grading
+from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading
 from skillopt.loop.events import EditScreened
 from skillopt.reports.markdown import (
     box,
     bullets,
     cited,
-    commands,
     comment_marker,
     details,
+    list_names,
     paragraphs,
     print_markdown,
     quote_block,
@@ -39,16 +39,15 @@ OFFER_LIMIT: Final = 64_000
 """Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
 
 _CONTEXT: Final = 2
-_MANY_LINES: Final = 2_000
-"""From so many lines on frequent ones do not count as places where two texts meet, or the search takes minutes."""
+"""Lines around a change: as many as show where it stands, and no more."""
 
-_FIRST_LINES: Final = 18
-"""Lines of the diff before the fold, and edits there: both fit on one screen with what stands around them."""
-
-_FIRST_EDITS: Final = 10
-_MOST_TASKS: Final = 4
-_TEXT_LENGTHS: Final = (160, 80, 30)
+_FIRST_LINES: Final = 18  # of the diff before the fold: fit on one screen with what stands around them
+_FIRST_EDITS: Final = 10  # the same of edits
+_MOST_TASKS: Final = 4  # a row of an edit stays a line
+_LONGEST: Final = 160  # characters of an edit: a line of the page
+_SHORTEST: Final = 30  # as many as tell an edit from others where there are hundreds
 _MOST_EDITS: Final = 400
+"""So many edits of the shortest form fit into `OFFER_LIMIT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,6 @@ class OfferedEdit:
     edit: Edit
     undone: bool = False
     fixed: tuple[str, ...] = ()
-    broke: tuple[str, ...] = ()
     ablation: EditScreened | None = None
     refused: str = ""
 
@@ -94,7 +92,6 @@ class OfferView:
     after: str
     versions: tuple[Version, ...] = ()
     edits: tuple[OfferedEdit, ...] = ()
-    by_people: tuple[str, ...] = ()
     people: tuple[Version, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     target: str = ""
@@ -166,19 +163,25 @@ def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
 
 def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
     for limits in (ReportLimits(rows=40), ReportLimits(text=120, rows=10)):
-        yield _body(view, _TEXT_LENGTHS[0], _MOST_EDITS, run_details(view.run, limits) if view.run else "")
-    for longest in _TEXT_LENGTHS:
-        yield _body(view, longest, _MOST_EDITS, "")
-    yield _body(view, _TEXT_LENGTHS[-1], _FIRST_EDITS, "")
+        yield _body(view, _LONGEST, run_details(view.run, limits) if view.run else "")
+    yield _body(view, _LONGEST, "")
+    yield _body(view, _SHORTEST, "")
+    yield _body(replace(view, edits=view.edits[:_FIRST_EDITS]), _SHORTEST, "")
     yield _headline(view)
 
 
-def _body(view: OfferView, longest: int, most: int, more: str) -> str:
-    diff = [*unified_diff(view.before.splitlines(), view.after.splitlines(), n=_CONTEXT, lineterm="")][3:]
-    diff = ["…" if line.startswith("@@ ") else line for line in diff if line not in ("+", "-")]
+def _body(view: OfferView, longest: int, more: str) -> str:
+    diff = _diff(view)
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
-    edits = [_box(edit, longest) for edit in view.in_force][:most]
+    edits = [_box(edit, longest) for edit in view.in_force][:_MOST_EDITS]
+    why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
+    reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
+    take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
+    take += " To refuse it: close it with a comment that says why. Training does not propose it again."
+    take += (
+        f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
+    )
     return paragraphs(
         *(
             _headline(view),
@@ -192,40 +195,40 @@ def _body(view: OfferView, longest: int, most: int, more: str) -> str:
             _how_to_drop(view) if edits else "",
             bullets(edits[:_FIRST_EDITS]),
             details(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", bullets(edits[_FIRST_EDITS:])),
-            *_by_people(view),
+            _dropped(view),
             _cost(view),
-            _how_to_take(view),
-            details("Tasks, versions and everything else", paragraphs(_flips(view), *_history(view), more)),
+            take,
+            details("Tasks, reasons and everything else", paragraphs(_flips(view), *reasons, more)),
         )
     )
 
 
+def _diff(view: OfferView) -> list[str]:
+    """Compare the texts line by line, with two lines of context and without blank lines that go or come."""
+    lines = [*unified_diff(view.before.splitlines(), view.after.splitlines(), n=_CONTEXT, lineterm="")][3:]
+    return ["…" if line.startswith("@@ ") else line for line in lines if line.strip() not in ("+", "-")]
+
+
 def _headline(view: OfferView) -> str:
     """Say in the first sentence what was measured, against what, and how many lines go and come."""
-    gone, come = (len(lines) for lines in _differing(view.before, view.after))
+    gone, come = (sum(line.startswith(sign) for line in _diff(view)) for sign in "-+")
     lines = f"{count_noun(gone, 'line')} removed, {come} added"
     into = cited(view.into)
     if view.claim is None:
         told = f"**Not measured**, {lines}: {cited(view.unmeasured)}."
         return f"{told} Nothing is claimed of this text against {into}."
-    found, whose = view.claim.headline, _whose(view)
+    found = view.claim.headline
     figure = ", ".join(filter(None, (f"**{found.passed}**", found.gain, found.score, f"**{view.shown}**")))
-    measured = f", measured with {whose}" if whose else ""
+    measured = ""
+    if view.people:
+        names = list_names([*dict.fromkeys(one.author for one in view.people)], 3, 60)
+        commits = "commit" if len(view.people) == 1 else "commits"
+        measured = f", measured with {names}'s {commits} ({cited(view.people[-1].sha[:10])})"
     against = f"this text against {into} at {cited(view.base[:10] or 'the start')}"
     target = f" Target: {cited(view.target, 120)}." if view.target else ""
     shown = f" {view.claim.shown}." if view.claim.shown else ""
     versions, edits = count_noun(len(view.versions), "version"), count_noun(len(view.in_force), "edit")
     return f"{figure}; {lines}{measured}: {against}.{shown}{target} {versions}, {edits}; about {view.tokens}."
-
-
-def _whose(view: OfferView) -> str:
-    names = list(dict.fromkeys(one.author for one in view.people))
-    if not names:
-        return ""
-    shown = " and ".join(f"{cited(name, 60)}'s" for name in names[:3])
-    several = f" and {len(names) - 3} others'" if len(names) > 3 else ""  # noqa: PLR2004 - three names are a line
-    commits = cited(view.people[-1].sha[:10])
-    return f"{shown}{several} {'commit' if len(view.people) == 1 else 'commits'} ({commits})"
 
 
 def _red_box(view: OfferView) -> str:
@@ -264,34 +267,20 @@ def _what_would_prove(view: OfferView) -> str:
 
 def _box(offered: OfferedEdit, longest: int) -> str:
     """Write an edit on one line, with its number, what it did, and the key that a program reads."""
-    edit = offered.edit
-    old, new = (cited(_plain_item(text), longest) for text in (edit.anchor, edit.content))
+    edit, found = offered.edit, offered.ablation
+    flat = (text if "\n" in text.strip() else text.strip().removeprefix("- ") for text in (edit.anchor, edit.content))
+    old, new = (cited(text, longest) for text in flat)
     shown = {
         "delete": f"removes {old}",
         "replace": f"{old} becomes {new}",
         "rewrite": f"rewrites {cited(edit.section, 60)}: {new}",
     }.get(edit.op.value, new)
-    said = "; ".join(_evidence(offered))
-    return f"[x] **{offered.number}** {shown}{f' — {said}' if said else ''} <!-- skillopt edit: {offered.key} -->"
-
-
-def _plain_item(text: str) -> str:
-    """Return a text on one line; of a single item of a list, without its sign."""
-    flat = " ".join(text.split())
-    return flat if "\n" in text.strip() else flat.removeprefix("- ")
-
-
-def _evidence(offered: OfferedEdit) -> Iterator[str]:
-    if offered.fixed:
-        yield f"fixed {_tasks(offered.fixed)}"
-    elif offered.edit.tasks:
-        yield f"for {_tasks(offered.edit.tasks)}"
-    if offered.broke:
-        yield f"broke {_tasks(offered.broke)}"
-    found = offered.ablation
+    tasks = _tasks(offered.fixed or edit.tasks)
+    said = f" — {'fixed' if offered.fixed else 'for'} {tasks}" if tasks else ""
     if found is not None and found.runs:
         runs = f"{found.failed} of {count_noun(found.runs, 'run')}"
-        yield f"needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
+        said += f"{';' if said else ' —'} needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
+    return f"[x] **{offered.number}** {shown}{said} <!-- skillopt edit: {offered.key} -->"
 
 
 def _tasks(tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
@@ -307,24 +296,15 @@ def _how_to_drop(view: OfferView) -> str:
     )
 
 
-def _by_people(view: OfferView) -> Iterator[str]:
-    if lines := view.by_people:
-        shown = ", ".join(f"{cited(one.sha[:10])} {cited(one.subject, 80)}" for one in view.people)
-        said = f"by people ({shown})" if view.people else "by people, which no recorded edit explains"
-        yield f"**{count_noun(len(lines), 'line')} {said}**:"
-        yield quote_block("\n".join(lines[:_FIRST_EDITS]), "diff")
-        if len(lines) > _FIRST_EDITS:
-            yield f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff."
-    if view.dropped:
-        rows = ", ".join(f"{cited(text, 80)} ({cited(by, 200)})" for text, by in view.dropped)
-        # What the newest version passed with the dropped edits, and what is left without them.
-        claim, before = view.claim, read_headline(dict(view.versions[-1].trailers)) if view.versions else ""
-        cost = (
-            f" Before the drop: {cited(before)}. Now: {claim.headline.passed}."
-            if before and claim and claim.fresh
-            else ""
-        )
-        yield f"**Dropped**: {rows}.{cost}"
+def _dropped(view: OfferView) -> str:
+    """Name the edits that people dropped, with what the newest version passed with them and what is left without."""
+    if not view.dropped:
+        return ""
+    told = f"**Dropped**: {', '.join(f'{cited(text, 80)} ({cited(by, 200)})' for text, by in view.dropped)}."
+    before = read_headline(dict(view.versions[-1].trailers)) if view.versions else ""
+    if before and view.claim is not None and view.claim.fresh:
+        told += f" Before the drop: {cited(before)}. Now: {view.claim.headline.passed}."
+    return told
 
 
 def _cost(view: OfferView) -> str:
@@ -334,30 +314,16 @@ def _cost(view: OfferView) -> str:
         runs.pop(view.run.run, None)
         spent, rollouts = Usage.total(view.run.spend.values()), view.run.rollouts or 0
     for one in runs.values():
-        spent += _price_of(one)
+        # People may have written something else there.
+        found = re.fullmatch(r"(at least )?(\d+(?:\.\d+)?)", one.trailer("Cost-USD"))
+        known = float(found[2]) if found else 0.0
+        spent += Usage(usd=known) if found and not found[1] else Usage(usd=None, at_least=known)
         rollouts += int(text) if (text := one.trailer("Rollouts")).isdecimal() else 0
     parts = [f"training {rollouts:,} rollouts, {spent.price}"] if view.versions or view.run else []
     if view.claim is not None and view.claim.fresh:
         price = view.claim.spent.price if view.claim.spent else "price unknown"
         parts.append(f"measuring this text {view.claim.rollouts:,} rollouts, {price}")
     return f"**Cost**: {'; '.join(parts)}." if parts else ""
-
-
-def _price_of(version: Version) -> Usage:
-    """Read what a version cost; unknown where people wrote something else there."""
-    said = version.trailer("Cost-USD")
-    number = said.removeprefix("at least ")
-    if not re.fullmatch(r"\d+(\.\d+)?", number):
-        return Usage(usd=None)
-    return Usage(usd=float(number)) if number == said else Usage(usd=None, at_least=float(number))
-
-
-def _how_to_take(view: OfferView) -> str:
-    back = (
-        f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
-    )
-    take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
-    return f"{take} To refuse it: close it with a comment that says why. Training does not propose it again.{back}"
 
 
 def _flips(view: OfferView) -> str:
@@ -369,50 +335,3 @@ def _flips(view: OfferView) -> str:
         for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
     ]
     return f"### Tasks fixed and broken\n\n{bullets(rows)}"
-
-
-def _history(view: OfferView) -> Iterator[str]:
-    rows = [
-        ", ".join(
-            filter(
-                None,
-                (
-                    f"{cited(one.sha[:10])} {cited(one.subject, 120)}",
-                    cited(read_headline(dict(one.trailers))),
-                    cited(one.trailer(GRADE)),
-                ),
-            )
-        )
-        for one in view.versions
-    ]
-    undone = ", ".join(f"**{edit.number}**" for edit in view.edits if edit.undone)
-    rows += [f"undone by later edits: {undone}"] if undone else []
-    if rows:
-        look = commands([f"git fetch origin {quote(view.branch)}", f"skillopt log {quote(view.skill)}"])
-        yield paragraphs("### Versions", bullets(rows), look)
-    if reasons := [(one.number, one.edit.rationale) for one in view.in_force if one.edit.rationale]:
-        yield "### Why, in the proposer's words (nobody checked that)"
-        yield bullets(f"**{number}** {cited(text, 300)}" for number, text in reasons)
-
-
-def lines_by_people(before: str, after: str, versions: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """List the lines of a difference that no version explains, each after its sign, without blank ones."""
-    explained: tuple[set[str], set[str]] = set(), set()
-    for old, new in versions:
-        for lines, known in zip(_differing(old, new), explained, strict=True):
-            known.update(line.strip() for line in lines)
-    changed = zip("-+", _differing(before, after), explained, strict=True)
-    return tuple(f"{sign}{line}" for sign, lines, known in changed for line in lines if line.strip() not in known)
-
-
-def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
-    """List the lines that went and those that came, blank ones left out."""
-    old, new = before.splitlines(), after.splitlines()
-    gone: list[str] = []
-    come: list[str] = []
-    matcher = SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MANY_LINES)
-    for tag, low, high, start, end in matcher.get_opcodes():
-        if tag != "equal":
-            gone += [line for line in old[low:high] if line.strip()]
-            come += [line for line in new[start:end] if line.strip()]
-    return gone, come

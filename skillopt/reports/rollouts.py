@@ -11,10 +11,10 @@ from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.ledger import Ledger, ResultRow
 
-_MOST_ROLLOUTS: Final = 60
-_MOST_TURNS: Final = 40
-_MOST_USES: Final = 8
-_MOST_FILES: Final = 50
+_MOST_ROLLOUTS: Final = 60  # with `_ROLLOUT` characters each, the page stays below two megabytes
+_MOST_TURNS: Final = 40  # an agent's trace has hundreds, and what went wrong shows at its ends
+_MOST_USES: Final = 8  # one turn may use dozens of tools at once
+_MOST_FILES: Final = 50  # names that fill a few lines
 _ROLLOUT: Final = 24_000
 """Characters of a rollout; its texts share them."""
 _MOST_TEXT, _LEAST_TEXT = 3000, 40

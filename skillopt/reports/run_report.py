@@ -1,7 +1,7 @@
 """Report of a run as Markdown of which every other form is made; every text from elsewhere is marked."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from shlex import quote
@@ -11,9 +11,7 @@ from skillopt.figures import (
     HELD_OUT,
     VAL,
     comparison_words,
-    headline_of_verdict,
     name_grade,
-    tally_passed,
 )
 from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import look_confidence
@@ -33,7 +31,7 @@ from skillopt.reports.markdown import (
     write_table,
 )
 from skillopt.reports.terminal import print_terminal
-from skillopt.reports.view import FOLDS, Cell, EditView, Fate, GateView, HeatRow, RunView
+from skillopt.reports.view import FOLDS, Cell, EditView, Fate, HeatRow, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
@@ -48,10 +46,11 @@ _OUTCOMES: Final = {
     Outcome.INCONCLUSIVE: "Inconclusive",
     Outcome.INVALID: "Not measured",
 }
-_MOST_REASON: Final = 300
-_MOST_QUOTE: Final = 200
+_MOST_REASON: Final = 300  # of an error of a provider: more is the text of a page
+_MOST_QUOTE: Final = 200  # of what a suspicious rollout said: two lines of a terminal
 _MOST_VERSIONS: Final = 12
-_LONGEST_DIFF: Final = 200_000
+"""Columns of the table of tasks that fit beside the names of tasks on a screen."""
+
 _SPLITS: Final = ("train", "val", *FOLDS, "test", "")
 
 
@@ -76,13 +75,8 @@ def render_text(view: RunView, width: int) -> str:
 def render_page(view: RunView, rollouts: str = "") -> str:
     """Return the run as one HTML page, with rollouts before its settings."""
     kind = "run" if view.kind == "training" else view.kind
-    return print_page(
-        f"{view.skill}: run {view.run}",
-        f"{cited(kind)} {cited(view.run)}",
-        _report(view, ReportLimits(rows=150), rollouts),
-        heading=view.skill,
-        footer="Written by SkillOpt from the record of the run; no number is from a model's text.",
-    )
+    footer = "Written by SkillOpt from the record of the run; no number is from a model's text."
+    return print_page(view.skill, f"{kind} {view.run}", _report(view, ReportLimits(rows=150), rollouts), footer)
 
 
 def _titled(view: RunView) -> str:
@@ -93,6 +87,7 @@ def _titled(view: RunView) -> str:
 def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
     ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
     texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
+    steps = (f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
     return paragraphs(
         *(
             _headline(view),
@@ -103,44 +98,41 @@ def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
             tell_acts(view.new_acts),
             _headed("##", "Edits", paragraphs(_taken_edits(view, limits), _changes(view))),
             _headed("##", "Draft", _draft(view, limits)),
-            _headed("##", "Tasks fixed and broken", _flips(view, limits)),
-            _headed("##", "Steps", "" if view.shrunk else _steps(view)),
-            *_details(view, limits, "##"),
+            _headed("##", "Steps", "" if view.shrunk else bullets(steps)),
+            _details(view, limits, "##"),
             _headed("##", "Tasks by version", _tasks_by_version(view, limits)),
             rollouts,
             _headed("##", "Settings", _settings(view)),
-            *_advice(view, "##"),
+            _headed("##", "Reproduce and roll back", _reproduce(view)),
         )
     )
 
 
 def run_details(view: RunView, limits: ReportLimits) -> str:
     """Tell what a run's record has beside its headline and the edits that were taken."""
-    return paragraphs(*_details(view, limits, "###"), *_advice(view, "###"))
+    return paragraphs(_details(view, limits, "###"), _headed("###", "Reproduce and roll back", _reproduce(view)))
 
 
-def _details(view: RunView, limits: ReportLimits, level: str) -> Iterator[str]:
-    yield _headed(level, "Text and the tasks that need it", _units(view, limits))
-    yield _headed(level, "Held-out test", "" if view.shrunk else _held_out_test(view))
-    yield _headed(level, f"Gates on {_judged_on(view)}", _gates(view, limits))
-    yield _headed(level, "Verifiers to check", _suspects(view))
-    yield _headed(level, "Suspicious rollouts", _suspicious_rollouts(view, limits))
-    yield _headed(level, "Unsolved tasks", _not_learned(view, limits))
-    yield _headed(level, "Cost", _cost(view))
-    yield _headed(level, "Not taken", _edits_not_taken(view, limits))
-
-
-def _advice(view: RunView, level: str) -> Iterator[str]:
-    yield _headed(level, "Reproduce and roll back", _reproduce(view))
-    yield _headed(level, "What the numbers do not show", _not_shown(view))
+def _details(view: RunView, limits: ReportLimits, level: str) -> str:
+    suspects = (
+        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
+        f"{cited(one.reason)}"
+        for one in view.suspects
+    )
+    parts = (
+        _headed(level, "Text and the tasks that need it", _units(view, limits)),
+        _headed(level, "Comparisons", _comparisons(view, limits)),
+        _headed(level, "Verifiers to check", bullets(suspects)),
+        _headed(level, "Suspicious rollouts", _suspicious_rollouts(view, limits)),
+        _headed(level, "Unsolved tasks", _not_learned(view, limits)),
+        _headed(level, "Cost", _cost(view)),
+        _headed(level, "Not taken", _edits_not_taken(view, limits)),
+    )
+    return paragraphs(*parts)
 
 
 def _headed(level: str, title: str, text: str) -> str:
     return f"{level} {title}\n\n{text}" if text else ""
-
-
-def _place(view: RunView) -> str:
-    return "" if view.folded or view.shrunk else VAL
 
 
 def _headline(view: RunView) -> str:
@@ -151,7 +143,8 @@ def _headline(view: RunView) -> str:
         verdict = view.test.verdict
         return f"**{_OUTCOMES[verdict.outcome]}**: {comparison_words(verdict, HELD_OUT)}{grade}."
     if taken:
-        told = view.headline.words if view.headline else comparison_words(taken[-1].verdict, _place(view))
+        place = "" if view.folded or view.shrunk else VAL
+        told = view.headline.words if view.headline else comparison_words(taken[-1].verdict, place)
         versions = f", by {len(taken)} versions" if len(taken) > 1 else ""
         where = f"on {_judged_on(view)}, not tested on the held-out `test` split"
         return f"**{_OUTCOMES[taken[-1].verdict.outcome]}** {where}: {told}{versions}{grade}."
@@ -201,18 +194,13 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> str:
 
 def _list_edits(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> str:
     """List edits with what is known of each; an ablation counts runs without it that make a mistake it removes."""
-
-    def ablated(edit: EditView) -> str:
-        found = edit.ablation
-        if found is None or not found.runs:
-            return ""
-        return f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
-
-    rows = [
-        f"**{number}** {_edit(edit, limits)} — {cited(edit.edit.rationale, limits.text) or 'no reason'}; for "
-        f"{list_names(edit.tasks, limits.rows)}.{ablated(edit)}"
-        for number, edit in enumerate(edits[: limits.rows], 1)
-    ]
+    rows = []
+    for number, edit in enumerate(edits[: limits.rows], 1):
+        reason, tasks = cited(edit.edit.rationale, limits.text) or "no reason", list_names(edit.tasks, limits.rows)
+        row, found = f"**{number}** {_edit(edit, limits)} — {reason}; for {tasks}.", edit.ablation
+        if found is not None and found.runs:
+            row += f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
+        rows.append(row)
     return paragraphs(bullets(rows), _more(len(edits) - len(rows), "edit", view.run))
 
 
@@ -233,26 +221,16 @@ def _more(left: int, what: str, run: str) -> str:
 
 def _changes(view: RunView) -> str:
     """Show what each version changes, folded away."""
-
-    def change(before: str, after: str) -> str:
-        if len(before) + len(after) > _LONGEST_DIFF:
-            return "These texts are too long to be compared here; see `skillopt diff`."
-        found = diff_documents(SkillDocument(before), SkillDocument(after))
-        return quote_block(found, "diff") if found.strip() else ""
-
-    return paragraphs(
-        *(
-            details(
-                f"What version {after.number} changes in {_name_files(before.text)}",
-                paragraphs(
-                    f"Grade: {name_grade(after.grading)}." if after.grading else "",
-                    tell_difference(capability_difference(before.text, after.text)),
-                    change(before.text, after.text),
-                ),
-            )
-            for before, after in [*pairwise(view.versions)][-_MOST_VERSIONS:]
+    shown = []
+    for before, after in [*pairwise(view.versions)][-_MOST_VERSIONS:]:
+        change = diff_documents(SkillDocument(before.text), SkillDocument(after.text))
+        told = paragraphs(
+            f"Grade: {name_grade(after.grading)}." if after.grading else "",
+            tell_difference(capability_difference(before.text, after.text)),
+            quote_block(change, "diff") if change.strip() else "",
         )
-    )
+        shown.append(details(f"What version {after.number} changes in {_name_files(before.text)}", told))
+    return paragraphs(*shown)
 
 
 def _draft(view: RunView, limits: ReportLimits) -> str:
@@ -276,28 +254,6 @@ def _draft(view: RunView, limits: ReportLimits) -> str:
     return paragraphs(*told, _list_edits(edits, view, limits))
 
 
-def _flips(view: RunView, limits: ReportLimits) -> str:
-    """List the flips of accepted versions and of the test: fail to pass, and pass to fail (regressions)."""
-    taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.taken_gates]
-    comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
-
-    def listed(tasks: Sequence[str]) -> str:
-        return f" ({list_names(tasks, limits.rows)})" if tasks else ""
-
-    lines = [
-        f"{place}: fixed {count_noun(len(verdict.fixed), 'task')}{listed(verdict.fixed)}; "
-        f"broke {len(verdict.broken)}{listed(verdict.broken)}"
-        for place, verdict in comparisons
-    ]
-    more = _more(len(taken) - limits.rows, "earlier gate", view.run)
-    return paragraphs(bullets(lines) or "No version was accepted.", more)
-
-
-def _steps(view: RunView) -> str:
-    """Say what each step did, in the words of the console."""
-    return bullets(f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
-
-
 def _units(view: RunView, limits: ReportLimits) -> str:
     """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
     rows = [
@@ -314,47 +270,43 @@ def _units(view: RunView, limits: ReportLimits) -> str:
     return paragraphs(write_table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), more)
 
 
-def _held_out_test(view: RunView) -> str:
-    """Show the release check before and after, with what it guarantees."""
-    test = view.test
-    if test is None:
+def _comparisons(view: RunView, limits: ReportLimits) -> str:
+    """List each gate and the release check with figure, outcome and flips, and what the check guarantees."""
+    place, rows = "" if view.folded or view.shrunk else VAL, []
+    for gate in view.gates[-limits.rows :]:
+        what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
+        version = f", version {gate.version}" if gate.version is not None else ""
+        rows.append((f"gate {gate.number} ({what})", f"{gate.verdict.outcome.value}{version}", gate.verdict, place))
+    if (test := view.test) is not None:
+        against = "the released version" if test.released else "the text before training"
+        rows.append((f"held-out test (against {against})", test.verdict.outcome.value, test.verdict, HELD_OUT))
+
+    def flips(tasks: Sequence[str]) -> str:
+        return f"{len(tasks)}{f' ({list_names(tasks, limits.rows)})' if tasks else ''}"
+
+    return paragraphs(
+        bullets(
+            f"{about}: {comparison_words(verdict, where)}; fixed {flips(verdict.fixed)}, broke "
+            f"{flips(verdict.broken)}: **{outcome}**"
+            for about, outcome, verdict, where in rows
+        ),
+        "" if view.gates else "No candidate reached the gate.",
+        _more(len(view.gates) - limits.rows, "earlier gate", view.run),
+        "" if view.shrunk else _release_check(view),
+    )
+
+
+def _release_check(view: RunView) -> str:
+    """Say what the release check guarantees, or why there was none."""
+    if (test := view.test) is None:
         training = view.state == "finished" and view.kind == "training"
         none = "the suite has no held-out tasks" if training else f"the run is a {view.kind} that is {view.state}"
         reason = view.test_withheld or (none if view.accepted else "nothing was accepted")
         return f"There was no release check: {cited(reason)}."
-    sides = ("released" if test.released else "before training", test.before), ("after", test.after)
-    rows = [(name, tally_passed(tally), f"{tally.score:.2f}", str(tally.missing)) for name, tally in sides]
     equal, error = 1.0 - look_confidence(view.confidence, test.look), 1.0 - view.confidence
-    promise = (
-        f"Look {test.look} at these tasks, which training never saw, for that released version accepts an equal text "
-        f"with probability {equal:.3f} at most, all looks together with {error:.2f}."
-    )
-    return paragraphs(write_table(("text", "tasks passed", "score", "not measured"), rows), promise)
-
-
-def _gates(view: RunView, limits: ReportLimits) -> str:
-    if not view.gates:
-        return "No candidate reached the gate."
-    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
-    return paragraphs(
-        write_table(("gate", "candidate", "verdict", "tasks passed", "gain (90% interval)", "score"), rows),
-        _more(len(view.gates) - len(rows), "earlier gate", view.run),
-    )
-
-
-def _gate(gate: GateView) -> tuple[str, ...]:
-    what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
-    outcome = gate.verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
-    found = headline_of_verdict(gate.verdict)
-    figures = (found.counts, found.gain, found.score or "—") if found else ("—",) * 3
-    return str(gate.number), what, outcome, *figures
-
-
-def _suspects(view: RunView) -> str:
-    return bullets(
-        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
-        f"{cited(one.reason)}"
-        for one in view.suspects
+    return (
+        f"The held-out test is look {test.look} at tasks that training never saw, for that released version. It "
+        f"accepts an equal text with probability {equal:.3f} at most, all looks together with {error:.2f}."
     )
 
 
@@ -366,15 +318,13 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> str:
         f"{one.sign}, task {cited(one.task, 100)}"
         f"{f', {one.rollouts} rollouts' if one.rollouts > 1 else ''}: {cited(one.what)}"
         f"{f': {cited(mask(one.quote), _MOST_QUOTE)}' if one.quote else ''}. {one.sure}."
-        for one in view.suspicions[: min(limits.rows, 50)]
+        for one in view.suspicions[: limits.rows]
     ]
-    more = len(view.suspicions) - len(rows)
-    rows += [f"{more} more: `skillopt report {quote(view.run)} --json` lists them all"] if more else []
     told = (
         f"{count_noun(len(view.suspicions), 'finding')}: these rollouts scored under trained text in a way that "
         "ordinary rollouts of the same task did not. A person must look at them."
     )
-    return paragraphs(told, bullets(rows))
+    return paragraphs(told, bullets(rows), _more(len(view.suspicions) - len(rows), "finding", view.run))
 
 
 def _not_learned(view: RunView, limits: ReportLimits) -> str:
@@ -398,18 +348,14 @@ def _cost(view: RunView) -> str:
         for role, usage in view.spend.items()
     ]
     paid = write_table(("role", "paid", "tokens", "price"), rows) or "Every answer was cached, so nothing was paid for."
-
-    def number(value: float | None, digits: int) -> str:
-        return "—" if value is None else f"{value:.{digits}f}"
-
     versions = [
         (
             f"v{one.number}",
             name_grade(one.grading) if one.grading else "—",
             one.passed or "—",
             f"{one.tokens:,}",
-            number(one.usd, 4),
-            number(one.turns, 2),
+            "—" if one.usd is None else f"{one.usd:.4f}",
+            "—" if one.turns is None else f"{one.turns:.2f}",
         )
         for one in view.versions
     ]
@@ -424,13 +370,10 @@ def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
     fates = Counter(edit.fate for edit in others)
     summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
     # The same edit comes again and again, and falls for the same reason.
-    same: dict[tuple[str, str, str], int] = defaultdict(int)
-    for edit in others:
-        same[_edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"] += 1
+    same = Counter((_edit(one, limits), one.fate.value, cited(one.reason, limits.text) or "—") for one in others)
     rows = [(*row, str(times)) for row, times in same.items()]
-    left = sum(list(same.values())[limits.rows :])
     listed = write_table(("edit", "fate", "reason", "times"), rows[: limits.rows])
-    folded = paragraphs(listed, _more(left, "edit", view.run))
+    folded = paragraphs(listed, _more(sum([*same.values()][limits.rows :]), "edit", view.run))
     return details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)
 
 
@@ -468,22 +411,17 @@ def _line(row: HeatRow, places: Sequence[int]) -> tuple[int, tuple[str, ...]]:
     flips: set[str] = set()
     last = Cell()
     for cell in (row.cells[at] for at in places):
-        flip = ""
-        if last.repeats and cell.repeats and last.holds != cell.holds:
-            flip = "fixed" if cell.holds else "broken"
-            flips.add(flip)
-        cells.append(f"{_cell(cell)}{f', {flip}' if flip else ''}")
-        last = cell if cell.repeats else last
+        shown = "·"
+        if cell.repeats:
+            shown = "pass" if cell.passed else f"fail {cell.score:.2f}" if cell.score else "fail"
+            shown = f"{cell.passed}/{cell.repeats} pass" if 0 < cell.passed < cell.repeats else shown
+            if last.repeats and last.holds != cell.holds:
+                flips.add(flip := "fixed" if cell.holds else "broken")
+                shown += f", {flip}"
+            last = cell
+        cells.append(shown)
     urgency = (2 if flips else 3) if last.holds else (0 if "broken" in flips else 1)
     return urgency, (cited(row.task), *cells)
-
-
-def _cell(cell: Cell) -> str:
-    if not cell.repeats:
-        return "·"
-    if 0 < cell.passed < cell.repeats:
-        return f"{cell.passed}/{cell.repeats} pass"
-    return "pass" if cell.passed else f"fail {cell.score:.2f}" if cell.score else "fail"
 
 
 def _settings(view: RunView) -> str:
@@ -506,15 +444,3 @@ def _reproduce(view: RunView) -> str:
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
     told = "The first two repeat the run; with its ledger every answer is cached. The last one publishes the old text."
     return paragraphs(commands([*lines, undo]), told)
-
-
-def _not_shown(view: RunView) -> str:
-    """List the limits of the evidence: what the numbers do not show."""
-    lines = [
-        f"Only this target was measured: {cited(view.target)}. `skillopt evaluate --harness` measures others.",
-        f"Only tasks like those of the suite {cited(view.suite)} were run. What no task checks may have changed.",
-        "The reasons of edits are the optimizer model's words. Only the scores were checked.",
-    ]
-    if view.accepted and not view.test:
-        lines.append("Figures on the tasks that chose a version are too high, and no release check was run.")
-    return bullets(lines)

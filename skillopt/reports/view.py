@@ -32,20 +32,14 @@ SEEN_SPLITS: Final = ("train", FOLDS[0])
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A task under a version: `repeats` that were scored, how many `passed`, the verifier's mean score."""
+    """A task under a version: `repeats` that were scored, how many `passed`, the verifier's mean score.
+
+    A task without repeats was not run, which is no failure.
+    """
 
     repeats: int = 0
     passed: int = 0
     score: float | None = None
-
-    @property
-    def state(self) -> str:
-        """The state in a word; what was not run did not fail."""
-        if not self.repeats:
-            return "not evaluated"
-        if 0 < self.passed < self.repeats:
-            return "mixed"
-        return "passed" if self.passed else "failed"
 
     @property
     def holds(self) -> bool:
@@ -89,7 +83,6 @@ class EditView:
     fate: Fate = Fate.JOINED
     reason: str = ""
     ablation: EditScreened | None = None
-    gate: int | None = None
     version: int | None = None
 
 
@@ -214,7 +207,4 @@ def render_json(view: RunView) -> str:
     fields = asdict(view) | {"verdict": view.verdict}
     if view.headline is not None:
         fields["headline"]["words"] = view.headline.words
-    for row, shown in zip(view.heat, fields["heat"], strict=True):
-        for cell, written in zip(row.cells, shown["cells"], strict=True):
-            written["state"] = cell.state
     return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

@@ -156,20 +156,13 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
     return _Compared(target.name, before, after, old, new)
 
 
-def pair_documents(
-    old: Mapping[str, bytes], new: Mapping[str, bytes]
-) -> tuple[tuple[str, SkillDocument, SkillDocument], ...]:
-    """Pair the files of two versions by path; a file that one lacks is empty there."""
-    return tuple(
-        (path, SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")))
-        for path in sorted(old.keys() | new.keys())
-    )
-
-
 def diff_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
-    """Write the unified diff of files, empty where they are equal."""
-    texts = (diff_documents(before, after, path, context=3) for path, before, after in pair_documents(old, new))
-    return "\n".join(text for text in texts if text)
+    """Write the unified diff of files, empty where they are equal; a file that one side lacks is empty there."""
+    found = []
+    for path in sorted(old.keys() | new.keys()):
+        before, after = (SkillDocument.parse(side.get(path, b"")) for side in (old, new))
+        found.append(diff_documents(before, after, path, context=3))
+    return "\n".join(filter(None, found))
 
 
 def acts_of(project: Project, version: Version) -> tuple[str, ...]:

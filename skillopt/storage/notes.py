@@ -74,12 +74,6 @@ def read_looks(root: Path, skill: str) -> tuple[TriggerLook, ...]:
     return tuple(found.values())
 
 
-def trained_descriptions(root: Path) -> tuple[str, ...]:
-    """List the skills whose description training looked at held-out requests."""
-    place = root / ".skillopt" / _LOOKS
-    return tuple(sorted(one.name for one in place.iterdir())) if place.is_dir() else ()
-
-
 def read_basis(root: Path, skill: str) -> TriggerBasis | None:
     """Read what the last training of a description rested on that ended on this machine; None where there was none."""
     try:

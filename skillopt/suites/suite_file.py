@@ -148,8 +148,3 @@ def tasks_in(suite: Path | None) -> tuple[Task, ...]:
     if is_yaml and read_yaml(path).value in _WITHOUT_TASKS:
         return ()
     return tuple(task for _, task in load_suite(suite).splits)
-
-
-def scaffold_suite(skill: str) -> str:
-    """Return the text of a suite without tasks; reading it says that there are none."""
-    return Path(__file__).with_name("scaffold.yaml").read_text(encoding="utf-8").replace("NAME", skill)

@@ -289,17 +289,6 @@ class EditLine:
         return tuple(step.commit for step in self.steps if step.makes_edits)
 
     @property
-    def explained(self) -> tuple[tuple[str, str], ...]:
-        """List the texts before and after its edits, which are not what a commit has that people amended."""
-        return tuple((step.before, self._made(step)) for step in self.steps if step.makes_edits)
-
-    def _made(self, step: _TextStep) -> str:
-        edits = edits_of(step.commit)
-        with suppress(EditError):
-            return apply_edits(SkillDocument(step.before, self.trained), edits).document.text if edits else step.after
-        return step.after
-
-    @property
     def edits(self) -> tuple[NumberedEdit, ...]:
         """List its edits, oldest first."""
         dropped = Decisions(tuple(step.commit for step in reversed(self.steps))).dropped

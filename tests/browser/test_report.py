@@ -35,7 +35,7 @@ def open_all(tab: Page) -> None:
 
 def make_comparison(text: str) -> str:
     """Make the page of tasks before and after."""
-    return before_after_page(BeforeAfter("rows", "main", "topic", "tidy", text, 5, make_changed(text)))
+    return before_after_page(BeforeAfter("rows", "main", "topic", text, 5, make_changed(text)))
 
 
 @pytest.fixture(params=["plain", "hostile", "begun", "before and after", "hostile before and after"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands.ci import workflow_text
+from skillopt.commands.init import workflow_text
 from tests.fakes.action_runner import ACTION, ROOT, read_yaml
 from tests.fakes.projects import git, make_project, skillopt
 

@@ -1,20 +1,11 @@
 """`skillopt clean`: what is left behind is listed, and only what is named is removed."""
 
 import json
-import sqlite3
-from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import encode_skill
-from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import mark_unreported
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -112,8 +103,8 @@ def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     page = page.partition("## Removing everything")[2].partition("\n## ")[0]
     shown = [line.removeprefix("$ skillopt ") for line in page.splitlines() if line.startswith("$ ")]
-    assert len(shown) == 5
-    for line in sorted(shown, key=lambda one: "--records" not in one):  # old answers first, while there are some
+    assert len(shown) == 3
+    for line in shown:
         assert skillopt(folder, *line.split()).returncode == 0
     assert skillopt(folder, "clean").stdout == "nothing to remove\n"
 
@@ -126,63 +117,3 @@ def test_python_packages_of_tasks_are_listed_and_removed_for_all_projects(cache:
     assert removed.returncode == 0, removed.stderr
     assert f"cache       {venvs}, " in listed
     assert not venvs.exists()
-
-
-SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans.\n---\n# Rows\n"))
-NOW = datetime.now(UTC)
-
-
-def rollout(task: str, skill: str, stream: Stream) -> Rollout:
-    trajectory = Trajectory((Message("user", "Clean it."),), "done")
-    return Rollout(task, skill, stream.repeat(0), trajectory, Status.OK, Score(1.0, passed=True))
-
-
-def add_run(root: Path, name: str, days_ago: int, *, state: str = "finished", skill: str = "rows") -> None:
-    """Record a run that learnt from one rollout, compared by another, and asked one reply."""
-    at = (NOW - timedelta(days=days_ago)).isoformat(timespec="seconds")
-    with closing(Ledger.open(root, now=lambda: at)) as ledger:
-        ledger.begin_run(RunRecord(name, skill, "", '[{}, "demo"]', "c", "s", encode_skill(SKILL), "", 0))
-        pairs = [(f"{name}-{s.name}", rollout("t", f"text of {name}", s)) for s in (Stream.LEARNING, Stream.LOOP)]
-        ledger.store_rollouts(name, pairs, "demo")
-        ledger.store_replies(name, [(f"{name}-reply", Reply("edit"))], "model")
-        if state != "running":
-            ledger.end_run(name, state, "")
-
-
-def left(root: Path) -> set[str]:
-    with closing(sqlite3.connect(root / ".skillopt" / "ledger.db")) as database:
-        return {key for (key,) in database.execute("SELECT key FROM calls")}
-
-
-def prune(root: Path, *options: str) -> dict[str, Any]:
-    ended = skillopt(root, "clean", "--records", "--json", *(options or ("--yes",)))
-    assert ended.returncode == 0, ended.stderr
-    return dict(json.loads(ended.stdout))
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "skillopt.toml").write_text("", encoding="utf-8")
-    add_run(tmp_path, "old", 400)
-    add_run(tmp_path, "new", 10)
-    return tmp_path
-
-
-def test_prune_removes_what_an_old_run_learnt_from_and_keeps_what_gates_compared(root: Path) -> None:
-    before = left(root)
-    answers = prune(root)["answers"]
-    assert (answers["rollouts"], answers["replies"]) == (1, 1)
-    assert before - left(root) == {"old-LEARNING", "old-reply"}
-    with closing(Ledger.open(root, read_only=True)) as ledger:
-        assert {run.id for run in ledger.runs()} == {"old", "new"}
-
-
-@pytest.mark.parametrize("state", ["stopped", "not shown"])
-def test_nothing_goes_of_a_skill_that_has_a_run_which_can_go_on_or_was_not_shown_yet(root: Path, state: str) -> None:
-    if state == "not shown":
-        mark_unreported(root, "old")
-    else:
-        add_run(root, "cut", 300, state=state)
-    before = left(root)
-    prune(root)
-    assert left(root) == before

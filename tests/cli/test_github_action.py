@@ -197,9 +197,6 @@ def test_a_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: Fak
 
 def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
-    remark = "skillopt/rows has diverged: 1a2b here; run `git fetch origin skillopt/rows` and see www.example.com"
-    told = render_night(Nightly((SkillNight("rows", Training.FAILED, reason=remark),), 0))
-    assert "```sh\ngit fetch origin skillopt/rows\n```" in told
     failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=PullRequestUpdate(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
     told = render_night(Nightly((failed, *waiting), 7, None, None))

@@ -12,9 +12,7 @@ from tests.fakes.projects import git, make_project, skillopt
 pytestmark = pytest.mark.process
 
 FAST = ("--set", "confidence=0.7")
-FIGURE = re.compile(
-    r"(?P<passed>[\d.]+ → [\d.]+ of \d+) (?:\S+ )?tasks passed, (?P<gain>[+-]\d+ points \(90%: [+-]\d+ to [+-]\d+\))"
-)
+FIGURE = re.compile(r"[\d.]+ → [\d.]+ of \d+ (?:\S+ )?tasks passed, [+-]\d+ points \(90%: [+-]\d+ to [+-]\d+\)")
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +45,12 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     words = figure[0].replace(" val", "")
     assert words in " ".join(skillopt(folder, "log", "rows").stdout.split())
     assert words in list_skills_tool(folder, "rows")
-    for told in (git(folder, "log", "-1", "--format=%B", commit), skillopt(folder, "show", commit).stdout):
+    report = skillopt(folder, "report", "-f", "markdown").stdout
+    for told in (git(folder, "log", "-1", "--format=%B", commit), skillopt(folder, "show", commit).stdout, report):
         assert figure[0] in " ".join(told.split())
-    assert f"| {figure['passed']} | {figure['gain']} |" in skillopt(folder, "report", "-f", "markdown").stdout
 
 
-def test_evaluate_lists_regressions_first_then_what_was_fixed_and_counts_the_rest(tmp_path: Path) -> None:
+def test_evaluate_lists_regressions_and_what_was_fixed_and_on_request_all_that_differs(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project")
     text = folder / "skills" / "rows" / "SKILL.md"
     better = text.read_text() + "- Write e-mail addresses in lower case.\n"
@@ -68,4 +66,7 @@ def test_evaluate_lists_regressions_first_then_what_was_fixed_and_counts_the_res
         if line.startswith("  broken "):
             assert re.search(r"passed 100% → 0%, score \d\.\d\d → \d\.\d\d: \S", line)
     verbose = skillopt(folder, "evaluate", "rows", *compared, "-v").stdout
-    assert len(re.findall(r"^  (?:broken|fixed|same|lower score|higher score) val", verbose, re.MULTILINE)) == 8
+    changed = json.loads(skillopt(folder, "evaluate", "rows", *compared, "--json").stdout)["subjects"][1]["changed"]
+    listed = re.findall(r"^  (broken|fixed|worse|better) (val\d+): ", verbose, re.MULTILINE)
+    assert listed == [(one["change"], one["task"]) for one in changed]
+    assert {name for name, _ in listed} >= set(both) == {"fixed"}

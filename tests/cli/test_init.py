@@ -98,21 +98,6 @@ def test_a_file_that_is_there_gets_what_is_missing_and_keeps_its_lines(project: 
     assert config_of(project)["skills"]["bare"] == {"path": "skills/bare"}
 
 
-def test_a_scaffold_is_a_suite_that_runs_nothing_until_somebody_wrote_tasks(project: Path) -> None:
-    ended = skillopt(project, "init", "--harness", "demo", "--scaffold", "bare")
-    assert "wrote suites/bare/suite.yaml; put tasks" in ended.stdout
-    assert config_of(project)["skills"]["bare"]["suite"] == "suites/bare/suite.yaml"
-    refused = skillopt(project, "optimize", "bare")
-    assert refused.returncode == 2
-    assert "suites/bare/suite.yaml:1: expected at least" in refused.stderr
-    assert "FAIL suite bare" in skillopt(project, "doctor").stdout
-    suite = project / "suites" / "bare" / "suite.yaml"
-    lines = [line for line in suite.read_text().splitlines() if line != "tasks: []"]
-    at = lines.index("# tasks:")
-    suite.write_text("\n".join([*lines[:at], *(line.removeprefix("# ") for line in lines[at:])]) + "\n")
-    assert "ok   suite bare" in skillopt(project, "doctor").stdout
-
-
 @pytest.mark.process
 def test_on_a_terminal_it_asks_and_enter_takes_the_first(project: Path) -> None:
     keys = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}

@@ -121,7 +121,6 @@ MISTAKES = (
     Mistake("optimize rows --max-rolouts 5", 2, "No such option: --max-rolouts", "--max-rollouts"),
     Mistake("optimize row", 2, "expected the name or folder of a skill, found 'row'", "did you mean 'rows'?"),
     Mistake("suite check rows --suite nope.yaml", 2, "nope.yaml: expected a suite, found nothing", "correct the path"),
-    Mistake("init --scaffold nope", 2, "expected a skill that is here, found 'nope'", "skills: rows"),
     Mistake("docs nope", 2, "expected the name of a page, found 'nope'", "first-skill"),
     Mistake("jobs nope", 2, "expected the id of a job, found 'nope'", "`skillopt jobs`"),
     Mistake("-C nope log", 2, "-C: cannot enter 'nope'", "No such file or directory"),

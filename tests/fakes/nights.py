@@ -155,9 +155,7 @@ class Nights:
         pull = self.forge.pulls[number]
         body, branch = pull["body"], pull["branch"]
         blocks = re.findall(r"```diff\n(.*?)\n```", body, re.DOTALL)
-        again = re.findall(r"by people.*?```diff\n(.*?)\n```", body, re.DOTALL)
         shown = Counter(line for block in blocks for line in block.splitlines() if line[0] in "+-")
-        shown -= Counter(line for block in again for line in block.splitlines())
         listed = git(self.bare, "diff", "-U0", f"main...{branch}", "--", SKILL_FILE).splitlines()
         assert shown == Counter(line for line in listed if re.match(r"[+-](?![+-]{2} )", line) and line[1:].strip())
         new = git(self.bare, "log", "--format=%H", "--first-parent", branch, "^main").splitlines()

@@ -4,7 +4,7 @@ from skillopt.figures import Headline
 from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditScreened
-from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView, lines_by_people
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView
 from skillopt.skills.edits import Edit, Op
 from skillopt.versions.commit_message import Version
 from tests.fakes.views import verdict
@@ -54,7 +54,6 @@ def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
         after,
         versions=(version,),
         edits=edits,
-        by_people=lines_by_people(_HEAD, after, [(_HEAD, taught)]),
         people=people,
         claim=claim,
         grade=Grade.PROVEN,

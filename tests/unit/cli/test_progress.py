@@ -88,7 +88,7 @@ def test_inside_a_batch_there_is_a_line_every_half_minute_with_time_and_what_is_
             used = Usage(10, 300, 100, 1.5)
             observer.activity(Activity("rollouts", int(now[0]) // 10, 30, 15, 0.625, asked=100, spent=used))
     assert capsys.readouterr().err.splitlines() == [
-        "starting: rollouts, 1:00, 100 of 200 rollouts, $1.50 of $4.00, 400 of 1,000 tokens, at most 1:00 left: 6 of 30"
+        "starting: rollouts, 1:00, 100 of 200 rollouts, $1.50 of $4.00, 400 of 1,000 tokens: 6 of 30"
     ]
 
 

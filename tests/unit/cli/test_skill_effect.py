@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from skillopt.commands.evaluate_all import SkillEffect, find_effect
+from skillopt.commands.evaluate import SkillEffect, find_effect
 from skillopt.gate.comparison import Pairs
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.settings import Settings

@@ -15,7 +15,6 @@ from skillopt.reports.load_view import RunRecords, build_view
 from skillopt.reports.view import Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
-from skillopt.tasks import Split
 from tests.fakes.drafts import changed, graded, grading
 from tests.fakes.views import AT, EVENTS, HEAD, START, make_view, verdict
 
@@ -23,13 +22,13 @@ VIEW = make_view()
 
 
 def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
-    found = {edit.edit.id: (edit.fate, edit.gate, edit.version) for edit in VIEW.edits}
+    found = {edit.edit.id: (edit.fate, edit.version) for edit in VIEW.edits}
     assert found == {
-        "s1e3": (Fate.REFUSED, None, None),
-        "s1e1": (Fate.ACCEPTED, 1, 1),
-        "s1e2": (Fate.NOT_NEEDED, None, None),
-        "s1e4": (Fate.UNMOVED, None, None),
-        "s2e1": (Fate.REJECTED, 2, None),
+        "s1e3": (Fate.REFUSED, None),
+        "s1e1": (Fate.ACCEPTED, 1),
+        "s1e2": (Fate.NOT_NEEDED, None),
+        "s1e4": (Fate.UNMOVED, None),
+        "s2e1": (Fate.REJECTED, None),
     }
     reasons = {edit.edit.id: edit.reason for edit in VIEW.edits}
     assert "once: nothing fails without" in reasons["s1e2"]
@@ -43,10 +42,10 @@ def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() 
 
 
 def test_a_task_that_was_not_run_under_a_version_is_not_evaluated_rather_than_failed() -> None:
-    states = {row.task: [cell.state for cell in row.cells] for row in VIEW.heat}
-    assert states["train0"] == ["passed", "not evaluated"]
-    assert states["train5"] == ["failed", "not evaluated"]
-    assert states["val5"] == ["mixed", "passed"]
+    passed = {row.task: [(cell.passed, cell.repeats) for cell in row.cells] for row in VIEW.heat}
+    assert passed["train0"] == [(1, 1), (0, 0)]
+    assert passed["train5"] == [(0, 1), (0, 0)]
+    assert passed["val5"] == [(1, 2), (2, 2)]
     assert [row.split for row in VIEW.heat] == ["train"] * 10 + ["val"] * 10 + ["test"] * 10
 
 
@@ -88,7 +87,7 @@ def test_an_edit_that_nothing_needs_any_more_is_told_so_unless_a_version_has_it(
     assert found["s1e1"][0] is Fate.ACCEPTED
 
 
-FOLDS = (frozenset({"a", "b"}), frozenset({"c", "d"}))
+SPLITS = {"a": "fold 1", "b": "fold 1", "c": "fold 2", "d": "fold 2"}
 FIRST = Edit("f1", Op.ADD, section="Values", content="- Sort.", tasks=("a",))
 SECOND = Edit("f2", Op.ADD, section="Values", content="- Round.", tasks=("c", "a fold that is not there"))
 
@@ -106,8 +105,7 @@ def folded_view() -> RunView:
         (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, folded=True)),
         (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
     ]
-    splits = dict.fromkeys("abcd", Split.VAL)
-    return build_view(HEAD, RunRecords(START, told, results, splits, folds=FOLDS))
+    return build_view(HEAD, RunRecords(START, told, results, SPLITS))
 
 
 def test_of_two_folds_both_motivate_edits() -> None:
@@ -118,6 +116,6 @@ def test_of_two_folds_both_motivate_edits() -> None:
 
 def test_each_task_of_a_fold_went_as_under_the_merged_text() -> None:
     view = folded_view()
-    states = [(row.split, [cell.state for cell in row.cells]) for row in view.heat]
-    mended = ["failed", "passed"]
-    assert states == [("fold 1", mended)] * 2 + [("fold 2", mended)] * 2
+    passed = [(row.split, [(cell.passed, cell.repeats) for cell in row.cells]) for row in view.heat]
+    mended = [(0, 1), (1, 1)]
+    assert passed == [("fold 1", mended)] * 2 + [("fold 2", mended)] * 2

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist
-from skillopt.reports.offer import OFFER_LIMIT, lines_by_people, offer_body, offer_mark, offer_title
+from skillopt.reports.offer import OFFER_LIMIT, offer_body, offer_mark, offer_title
 from skillopt.versions.merging import Conflict
 from tests.fakes.golden import is_golden
 from tests.fakes.hostile_views import HOSTILE, tags_of
@@ -64,23 +64,10 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
         assert said in first_screen(body)
 
 
-def test_a_commit_of_a_person_is_in_the_headline_and_its_lines_are_told_apart() -> None:
+def test_a_commit_of_a_person_is_in_the_headline() -> None:
     body = offer_body(offer(*TEXTS, by_people="Sort by name."))
     assert "`Anna`'s commit (`cccccccccc`)" in body
-    assert "`Say: Sort by name.`)**" in body
     assert "3 edits" in body
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=8))
-def test_each_line_of_the_difference_is_a_versions_or_a_persons(steps: list[tuple[bool, int]]) -> None:
-    text, versions, theirs = ["- Base 1.", "- Base 2."], list[tuple[str, str]](), set[str]()
-    start = "\n".join(text)
-    for at, (by_person, place) in enumerate(steps):
-        before = "\n".join(text)
-        text.insert(min(place, len(text)), f"- Rule {at}.")
-        theirs |= {f"+- Rule {at}."} if by_person else set()
-        versions += [] if by_person else [(before, "\n".join(text))]
-    assert set(lines_by_people(start, "\n".join(text), versions)) == theirs
 
 
 def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:

@@ -1,4 +1,4 @@
-"""The commands by which a person says what the newest version is: `take` and `rollback`. Nothing is measured.
+"""The commands by which a person decides on versions: `take`, `rollback` and `decline`. Nothing is measured.
 
 A model must not take a draft: there is no tool of the MCP server for it.
 """
@@ -9,23 +9,29 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt.commands.decline import restored_text
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.figures import name_grade
 from skillopt.gate.grades import Grade
 from skillopt.project import Selection
-from skillopt.runs.history import roll_back
+from skillopt.runs.decline import Declined, drop_offered, undecline
+from skillopt.runs.decline import decline as decline_versions
+from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.capabilities import capability_difference, describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
+from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.branches import FILES_DIGEST
 from skillopt.versions.commit_message import TAKEN
+from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.repository import NewVersion
+
+_LONGEST_NUMBER = 3
+"""Digits of the number of an edit; more are the beginning of a commit."""
 
 
 def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
@@ -43,7 +49,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    show(roll_back(Selection(skill), version), restored_text, as_json=as_json)
+    show(roll_back(Selection(skill), version), _restored_text, as_json=as_json)
 
 
 def _take(selection: Selection) -> dict[str, Any]:
@@ -94,3 +100,58 @@ def _taken_text(result: Mapping[str, Any]) -> str:
         lines.append("warning: no measurement says that it is better; measure it again with another judge")
     lines += [f"review this: {escape_terminal(remark)}" for remark in result["remarks"]]
     return "\n".join([*lines, f"to undo: skillopt log {result['skill']}; skillopt rollback {result['skill']} VERSION"])
+
+
+def decline(
+    skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT…]",
+            help="A version, which is declined with all later ones; draft; or numbers of edits as "
+            "`skillopt log` lists them. All that the default branch lacks, else the draft, when left out.",
+        ),
+    ] = None,
+    *,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo declining a version.")] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why; shown to the optimizer model, at most 300 characters.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Refuse versions, the draft, or single edits.
+
+    They stay in the history, marked as declined. Training starts from the text before them, or without the edits,
+    and does not propose them again. Nothing is measured.
+    """
+    words, selection, word = what or [], Selection(skill), None
+    if reason:
+        word = PersonsWord.said(selection.project().repository().user_name, reason)
+    if words and all(one.isdecimal() and len(one) <= _LONGEST_NUMBER for one in words) and not undo:
+        done = drop_offered(selection, words, word)
+        found = {"skill": done.skill, "branch": done.branch, "commit": done.commit, "edits": done.edits}
+        lines = [f"dropped edit {one.number}: {escape_terminal(one.edit.summary)}" for one in done.edits]
+        lines.append(f"{done.branch} is now {done.commit[:SHORT]}, without it")
+        gate = f"skillopt gate {done.before[:SHORT]} {done.commit[:SHORT]} --direct"
+        lines.append(f"to measure it against the text with it: {gate}")
+        show(found, lambda _: "\n".join(lines), as_json=as_json, folds=False)
+        return
+    if len(words) > 1:
+        raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
+    version = "".join(words)
+    if undo:
+        show(undecline(selection, version, word), _restored_text, as_json=as_json)
+    else:
+        show(decline_versions(selection, version, word), _declined_text, as_json=as_json)
+
+
+def _declined_text(result: Declined) -> str:
+    names = ", ".join(sha[:SHORT] for sha in result.declined)
+    edits = count_noun(result.edits, "edit")
+    lines = [f"declined {names} by {escape_terminal(result.by)}: {edits} that training will not try again"]
+    lines.append(f"{result.branch} is now {result.commit[:SHORT]}, the text that training starts from")
+    return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
+
+
+def _restored_text(result: Restored) -> str:
+    return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"
