@@ -44,7 +44,7 @@ class MeasuredRow(_Checked):
     Dollars are null where the price of the model is not known; `nothing` and `memory` need no model.
     """
 
-    name: Literal["nothing", "memory", "no skill", "curated", "start", "trained"]
+    name: Literal["nothing", "memory", "no skill", "start", "trained"]
     tasks: Annotated[int, Field(ge=1)]
     passed: _Count
     score: _Share
@@ -101,7 +101,7 @@ class ResultsFile(_Checked):
         if self.benchmark not in BENCHMARKS:
             raise ValueError(f"expected a benchmark of {', '.join(BENCHMARKS)}, found {self.benchmark!r}")
         expected = ["nothing", "memory", "no skill", "start", "trained"]
-        if [row.name for row in self.rows if row.name != "curated"] != expected:
+        if [row.name for row in self.rows] != expected:
             raise ValueError(f"expected the rows {', '.join(expected)}")
         for row in self.rows:
             share = row.score if self.metric == "score" else row.passed / row.tasks
