@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from skillopt.contrib.harbor.oracle_record import OracleResult
 
 from skillopt.agent_table import AgentTable
 from skillopt.contrib.harbor import containers, system_packages
 from skillopt.contrib.harbor.image_root import ImageRoot, prepared
 from skillopt.contrib.harbor.oracle import check_oracles, run_oracle
-from skillopt.contrib.harbor.oracle_record import OracleResult
 from skillopt.errors import InfrastructureError
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
@@ -26,8 +26,8 @@ from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
+from tests.contracts.format_contract import fixture_of
 from tests.fakes.projects import make_project, skillopt
-from tools.formats_table import fixture_of
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
