@@ -42,9 +42,5 @@ def held_out_cases(name: str) -> Path | None:
 
 def trust_table(rows: Sequence[ClassResult]) -> str:
     """Write the classes as a Markdown table."""
-    cells = [_COLUMNS, tuple("---" for _ in _COLUMNS), *(tuple(map(_shown, astuple(row))) for row in rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
-
-
-def _shown(cell: int | str) -> str:
-    return cell if isinstance(cell, str) else f"{cell:,}"
+    cells = [[cell if isinstance(cell, str) else f"{cell:,}" for cell in astuple(row)] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (_COLUMNS, ["---"] * len(_COLUMNS), *cells))
