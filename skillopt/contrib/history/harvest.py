@@ -16,7 +16,7 @@ import typer
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
-from skillopt.contrib.history.candidates import grouped_requests, make_candidates, without_twins
+from skillopt.contrib.history.candidates import grouped_requests, make_candidate, without_twins
 from skillopt.contrib.history.change_prompts import without_frame
 from skillopt.contrib.history.commit_checks import find_test_command
 from skillopt.contrib.history.commits import CommitHarvest
@@ -50,12 +50,10 @@ if TYPE_CHECKING:  # drivers are imported on use
 
     _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
 
-_LEAST: Final = 2
-
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
 """Seconds within which a session must have been written to."""
-_MOST_REQUESTS: Final = 3_000
+_MOST_REQUESTS: Final = 3_000  # the newest; each is compared with all others
 _NOTICE: Final = 200
 """Logs after which it is said how far it is."""
 
@@ -305,7 +303,7 @@ class _Work:
         ]
         files_of = partial(self._files_of, closed=_closed(self._project, target))
         groups = grouped_requests(requests)
-        made = make_candidates(groups, self._often, files_of, self._redaction)
+        made = (make_candidate(group, self._often, files_of, self._redaction) for group in groups)
         dropped = _dropped_candidates(self._project, target.name)
         known = tasks_in(target.suite_path)
         kept, left_out = without_twins(made, known, count, dropped)
@@ -349,7 +347,7 @@ class _Work:
         bare = self._bare
         groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
         for group in groups[:10]:
-            if len(group) >= _LEAST:
+            if len(group) > 1:
                 text = self._redaction.text(bare[group[0]].text)
                 yield " ".join(text.split())[:200], len(group)
 
