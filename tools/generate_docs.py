@@ -30,7 +30,7 @@ from tools.power_table import gate_power
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
-_TASKS: Final = (2, 3, 4, 5, 6, 8, 12, 20, 40)
+_TASKS: Final = (2, 4, 5, 8, 12, 20, 40)
 _SHARES: Final = (2, 4, 6, 10)
 _TENTHS: Final = 10
 _FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few tasks -->)", re.DOTALL)
