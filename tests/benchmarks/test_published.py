@@ -14,7 +14,7 @@ from benchmarks.published.benchmark import Benchmark, Item, Reading, keep
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.catalogue import BENCHMARKS
 from benchmarks.published.oracle import check
-from benchmarks.published.results import numbers_of
+from benchmarks.published.results import ResultsFile, numbers_of
 from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.sources import find
 from skillopt import load_skill
@@ -137,6 +137,11 @@ def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_th
     note, rows = numbers_of(name)
     assert note
     assert all(row.paper and row.table for row in rows)
+
+
+def test_results_that_are_kept_are_what_the_command_writes() -> None:
+    kept = [ResultsFile.model_validate_json(path.read_bytes()) for path in (PUBLISHED / "results").glob("*.json")]
+    assert {one.benchmark for one in kept} == {"formula"}
 
 
 def test_the_command_lists_benchmarks_and_asks_for_a_cap(capsys: pytest.CaptureFixture[str]) -> None:
