@@ -14,8 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.trust.classes import CLASSES, Tried, load_class, try_classes
-from benchmarks.trust.table import HELD_OUT, trust_table
+from benchmarks.trust.classes import CLASSES, HELD_OUT, Tried, load_class, trust_table, try_classes
 from skillopt import __version__
 
 
