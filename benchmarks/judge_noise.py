@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from benchmarks.simulated_verdicts import OLD, simulated_tasks
+from benchmarks.verdicts import OLD, simulated_tasks
 from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade

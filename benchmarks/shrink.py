@@ -143,12 +143,13 @@ def score_world(world: World) -> Row:
     gone = [line for line in before if line not in after]
     most = sum(map(estimate_tokens, bloat))
     ended = next(event for event in found if isinstance(event, RunEnded))
+    reasons = [event.verdict.reason for event in found if isinstance(event, GateDecided)]
     return Row(
         sum(estimate_tokens(line) for line in gone if line in bloat) / most if most else 1.0,
         len(world.needed - set(after)) / len(world.needed),
         sum(line.startswith("- ") for line in gone) / sum(line.startswith("- ") for line in before),
         ended.rollouts,
-        float(_MARGIN_SHOWN.findall(_reason(found))[0]) / 100 if versions else None,
+        float(_MARGIN_SHOWN.findall(reasons[-1])[0]) / 100 if versions else None,
         len(kept) == 6 * 22 and not kept & set(gone),  # the six sections that no task exercises
     )
 
@@ -208,10 +209,6 @@ def _cells(rows: Sequence[Row]) -> str:
     margins = [row.margin for row in rows if row.margin is not None]
     shown = f"{len(margins) / len(rows):.0%}, margin {fmean(margins):.0%}" if margins else "0%"
     return f"| {shares} | {fmean(used):.0f} ({most:.0f}) | {shown} |"
-
-
-def _reason(events: Sequence[Event]) -> str:
-    return next(event.verdict.reason for event in reversed(events) if isinstance(event, GateDecided))
 
 
 if __name__ == "__main__":

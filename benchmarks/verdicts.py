@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
 
-from benchmarks.simulated_verdicts import OLD, Change, runner_of, simulated_tasks
 from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade
@@ -26,8 +25,44 @@ from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+
+OLD = Skill("words", SkillDocument("old"))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a candidate does: the share of the failing tasks that it mends, and of the passing ones that it breaks."""
+
+    name: str
+    mends: float = 0.0
+    breaks: float = 0.0
+
+    def draw(self, tasks: int, flips: float, random: Random) -> list[tuple[float, float]]:
+        """Draw tasks: the chance of each to pass before and after."""
+        drawn = []
+        for _ in range(tasks):
+            before = random.random() < 0.5  # noqa: PLR2004 - even odds
+            after = random.random() >= self.breaks if before else random.random() < self.mends
+            drawn.append((abs(before - flips), abs(after - flips)))
+        return drawn
+
+
+def simulated_tasks(count: int) -> list[Task]:
+    """Make tasks whose ids are their numbers."""
+    return [Task(str(number), f"task {number}", VerifierSpec("exact")) for number in range(count)]
+
+
+def runner_of(world: Sequence[tuple[float, float]], random: Random) -> ScriptedRunner:
+    """Run tasks that pass with the chance that the old text, or any other, gives them."""
+
+    def score(request: RolloutRequest) -> Rollout:
+        rate = world[int(request.task.id)][request.skill != OLD]
+        return scored(request, float(random.random() < rate))
+
+    return ScriptedRunner(score, str)
+
 
 _SIZES = (8, 12, 20, 40)
 _GATES = 5

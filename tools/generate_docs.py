@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -26,18 +26,16 @@ from skillopt.agent_table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
 from skillopt.gate.gate import HERE_ROUNDS
 from skillopt.settings import PRESETS, NightlySettings, Preset, PresetConstants, Settings
-from tools.formats_table import formats_table
 from tools.power_table import gate_power
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
-_TASKS: Final = (2, 3, 4, 5, 6, 8, 12, 20, 40)
+_TASKS: Final = (2, 4, 5, 8, 12, 20, 40)
 _SHARES: Final = (2, 4, 6, 10)
 _TENTHS: Final = 10
 _FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few tasks -->)", re.DOTALL)
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
-_FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
@@ -114,11 +112,7 @@ def commands_page() -> str:
 
 def few_tasks_page() -> str:
     """Put the simulated chances between their marks in the page on few tasks."""
-    page = (DOCS / "statistics.md").read_text(encoding="utf-8")
-    shown, marks = _FEW_TASKS.subn(lambda _: few_tasks_table(), page)
-    if marks != 1:
-        sys.exit(f"docs/statistics.md: expected the marks of one table, found {marks}; put them back")
-    return shown
+    return _between(_FEW_TASKS, "statistics.md", few_tasks_table())
 
 
 def few_tasks_table() -> str:
@@ -138,11 +132,6 @@ def few_tasks_table() -> str:
 def architecture_page() -> str:
     """Put the tree of packages, layer by layer, between its marks in the page on the architecture."""
     return _between(_MARKED, "architecture.md", package_tree())
-
-
-def formats_page() -> str:
-    """Put the table of formats, as their fixtures are read, between its marks in the page on suites."""
-    return _between(_FORMATS, "tasks-and-verifiers.md", formats_table())
 
 
 def _field_rows(name: str, field: FieldInfo) -> list[str]:
@@ -220,18 +209,23 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "architecture.md": architecture_page,
     "statistics.md": few_tasks_page,
-    "tasks-and-verifiers.md": formats_page,
 }
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them: all, or those that are named."""
+    wanted = [name for name in arguments if name in PAGES] or PAGES
+    return write_pages(DOCS, ((name, PAGES[name]()) for name in wanted), check="--check" in arguments)
+
+
+def write_pages(folder: Path, pages: Iterable[tuple[str, str]], *, check: bool) -> int:
+    """Write pages that changed, or only name them; 1 when one is out of date."""
     stale = []
-    for name in [name for name in arguments if name in PAGES] or PAGES:
-        path, page = DOCS / name, PAGES[name]()
+    for name, page in pages:
+        path = folder / name
         if path.exists() and path.read_text(encoding="utf-8") == page:
             continue
-        if "--check" in arguments:
+        if check:
             stale.append(name)
         else:
             path.write_text(page, encoding="utf-8")

@@ -9,13 +9,14 @@ The sessions of agents are not made here (`make transcripts`).
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt
 from tools.example_review import make_review
+from tools.generate_docs import write_pages
 
 EXAMPLES: Final = Path(__file__).resolve().parent.parent / "docs" / "examples"
 
@@ -29,21 +30,13 @@ MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
-    stale = []
+    return write_pages(EXAMPLES, _made(), check="--check" in arguments)
+
+
+def _made() -> Iterator[tuple[str, str]]:
     for make in MAKERS.values():
         with tempfile.TemporaryDirectory(prefix="skillopt-example-") as scratch:
-            made = make(Path(scratch).resolve() / "repository")
-        for name, page in made.items():
-            path = EXAMPLES / name
-            if path.exists() and path.read_text(encoding="utf-8") == page:
-                continue
-            if "--check" in arguments:
-                stale.append(name)
-            else:
-                path.write_text(page, encoding="utf-8")
-    if stale:
-        print(f"out of date: {', '.join(stale)}; run `make docs`", file=sys.stderr)
-    return 1 if stale else 0
+            yield from make(Path(scratch).resolve() / "repository").items()
 
 
 if __name__ == "__main__":

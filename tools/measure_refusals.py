@@ -1,12 +1,11 @@
 """Measure how often a reworded rule is known for the one that people refused, and a different one is taken for it.
 
-`python -m tools.measure_refusals FILE...`: each line of a file is an object with `refused` and `proposed`, edits that
-have `content`, and `same`, whether they say the same. Without files, those in `tools/refusals` are measured, and the
-demo's rules: wordings of one rule against each other, and rules of the same section.
+`python -m tools.measure_refusals` measures the pairs in `tools/refusals`, of which each is an object with `refused` and
+`proposed`, edits that have `content`, and `same`, whether they say the same; and the demo's rules: wordings of one rule
+against each other, and rules of the same section.
 """
 
 import json
-import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -20,24 +19,12 @@ _ADVICE = PAIRS.parents[1] / "benchmarks" / "demo" / "advice.toml"
 _FEW = 2
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print for each file how many pairs of both kinds are held back, and which ones are judged wrongly."""
-    files = [Path(name) for name in arguments] or sorted(PAIRS.glob("*.jsonl"))
-    measured = {path.name: read_pairs(path) for path in files}
-    if not arguments:
-        measured[_ADVICE.name] = demo_pairs()
+def main() -> None:
+    """Print for each file how many pairs of both kinds are held back."""
+    measured = {path.name: read_pairs(path) for path in sorted(PAIRS.glob("*.jsonl"))} | {_ADVICE.name: demo_pairs()}
     for name, pairs in measured.items():
-        print(f"{name}: {describe(pairs)}")
-        for same, one, other in pairs if arguments else ():
-            if is_reworded(one, other) is not same:
-                print(f"  {'missed' if same else 'held back'}: {one} | {other}")
-
-
-def describe(pairs: Sequence[tuple[bool, str, str]]) -> str:
-    """Count in words what is held back."""
-    caught, held = rates(pairs)
-    said = ((f"{found} of {of} ({found / max(1, of):.0%})") for found, of in (caught, held))
-    return "reworded refusals caught {}; different rules held back {}".format(*said)
+        caught, held = (f"{found} of {of} ({found / max(1, of):.0%})" for found, of in rates(pairs))
+        print(f"{name}: reworded refusals caught {caught}; different rules held back {held}")
 
 
 def rates(pairs: Sequence[tuple[bool, str, str]]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -71,4 +58,4 @@ def _demo_pairs() -> Iterator[tuple[bool, str, str]]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

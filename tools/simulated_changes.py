@@ -55,7 +55,7 @@ class _Drawn:
         """Run the old text as often on every task."""
         passed = [0] * len(self.recorded)
         for _ in range(runs):
-            luck = self._luck()
+            luck = [self.random.random() for _ in range(len(self.recorded) // self.family + 1)]
             passed = [
                 count + (luck[number // self.family] < self.recorded[number]) for number, count in enumerate(passed)
             ]
@@ -75,9 +75,6 @@ class _Drawn:
             counts[side, task] += 1
             outcomes.append(seen.setdefault(place, self.random.random()) < self.rates[side][number])
         return outcomes
-
-    def _luck(self) -> list[float]:
-        return [self.random.random() for _ in range(len(self.recorded) // self.family + 1)]
 
 
 def gate(drawn: _Drawn, record: Mapping[str, TaskRecord]) -> tuple[WatchEnding, int]:

@@ -22,8 +22,8 @@ _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
-_PARENTHESES = re.compile(r"\(\s*([^()]*\d)\s*\)")
-_TRAILING_MINUS = re.compile(r"([^-]*\d)\s*-")
+_PARENTHESES = re.compile(r"\A\(\s*([^()]*\d)\s*\)\Z")
+_TRAILING_MINUS = re.compile(r"\A([^-]*\d)\s*-\Z")
 _DECIMAL_COMMA = re.compile(r"-?(?:\d{1,3}(?:[. ]\d{3})+|\d+),\d{1,2}-?")
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?-?")
 _SEPARATED = re.compile(r"-?[\d.,]*\d[\d.,]*")
@@ -88,10 +88,6 @@ def split_currency(cell: str, *, codes_only: bool = False) -> tuple[str, str]:
     return sign + number.strip(), _SYMBOLS.get(code, code.upper())
 
 
-def _trim(cell: str, _value: str) -> str:
-    return " ".join(cell.split())
-
-
 def _missing(cell: str, _value: str) -> str:
     return "" if len(cell) < 6 and cell.strip().lower() in _MISSING else cell  # noqa: PLR2004 - longest marker, with spaces
 
@@ -140,22 +136,6 @@ def _percent(cell: str, value: str) -> str:
     return number if value == "strip" else format((Decimal(number) / 100).normalize(), "f")
 
 
-def _parentheses(cell: str, _value: str) -> str:
-    return cell if (found := _PARENTHESES.fullmatch(cell)) is None else f"-{found[1]}"
-
-
-def _trailing_minus(cell: str, _value: str) -> str:
-    return cell if (found := _TRAILING_MINUS.fullmatch(cell)) is None else f"-{found[1]}"
-
-
-def _currency_strip(cell: str, _value: str) -> str:
-    return split_currency(cell)[0]
-
-
-def _currency_code(cell: str, _value: str) -> str:
-    return _SYMBOLS.get(cell, cell.upper() if len(cell) == 3 else cell)  # noqa: PLR2004 - ISO 4217 codes have three letters
-
-
 def _convert(cell: str, value: str) -> str:
     """Convert a number with a unit to `value`, written with two decimals and without the unit."""
     if (found := _MEASURE.fullmatch(cell)) is None:
@@ -178,16 +158,8 @@ def _remove_separators(cell: str, _value: str) -> str:
     return cell if _SEPARATED.fullmatch(cell) is None else cell.replace(",", "").replace(".", "")
 
 
-def _two_decimals(cell: str, _value: str) -> str:
-    return cell if _NUMBER.fullmatch(cell) is None else f"{Decimal(cell):.2f}"
-
-
 def _round(cell: str, _value: str) -> str:
     return cell if "." not in cell or _NUMBER.fullmatch(cell) is None else f"{Decimal(cell):.0f}"
-
-
-def _email(cell: str, _value: str) -> str:
-    return cell.lower() if "@" in cell else cell
 
 
 def _phone(cell: str, value: str) -> str:
@@ -202,45 +174,33 @@ def _phone(cell: str, value: str) -> str:
     return f"+{value}{digits.removeprefix('0')}" if value else cell
 
 
-def _country(cell: str, _value: str) -> str:
-    return _COUNTRIES.get(cell.lower(), cell.upper() if len(cell) == 2 else cell)  # noqa: PLR2004 - ISO 3166 alpha-2
-
-
-def _id_upper(cell: str, _value: str) -> str:
-    return cell if _ID.fullmatch(cell) is None else cell.upper()
-
-
 def _id_pad(cell: str, value: str) -> str:
     if (found := _ID.fullmatch(cell)) is None:
         return cell
     return f"{found[1]}{found[2]}{found[3].zfill(int(value or 4))}"
 
 
-def _upper(cell: str, _value: str) -> str:
-    return cell.upper()
-
-
 CELL_OPERATIONS: Final[Mapping[OperationKind, _CellOperation]] = {
-    OperationKind.TRIM: _trim,
+    OperationKind.TRIM: lambda cell, _: " ".join(cell.split()),
     OperationKind.MISSING_TO_EMPTY: _missing,
     OperationKind.REMOVE_SEPARATORS: _remove_separators,
     OperationKind.ISO_DATES: _iso_date,
     OperationKind.DATE_WORDS: _date_words,
     OperationKind.PERCENT: _percent,
-    OperationKind.PARENTHESES: _parentheses,
-    OperationKind.TRAILING_MINUS: _trailing_minus,
-    OperationKind.CURRENCY_STRIP: _currency_strip,
-    OperationKind.CURRENCY_CODE: _currency_code,
+    OperationKind.PARENTHESES: lambda cell, _: _PARENTHESES.sub(r"-\1", cell),
+    OperationKind.TRAILING_MINUS: lambda cell, _: _TRAILING_MINUS.sub(r"-\1", cell),
+    OperationKind.CURRENCY_STRIP: lambda cell, _: split_currency(cell)[0],
+    OperationKind.CURRENCY_CODE: lambda cell, _: _SYMBOLS.get(cell, cell.upper() if len(cell) == 3 else cell),  # noqa: PLR2004 - ISO 4217 codes have three letters
     OperationKind.CONVERT_UNIT: _convert,
     OperationKind.DECIMAL_COMMA: _decimal_comma,
     OperationKind.THOUSANDS: _thousands,
-    OperationKind.TWO_DECIMALS: _two_decimals,
+    OperationKind.TWO_DECIMALS: lambda cell, _: cell if _NUMBER.fullmatch(cell) is None else f"{Decimal(cell):.2f}",
     OperationKind.ROUND_NUMBERS: _round,
-    OperationKind.EMAIL_LOWER: _email,
+    OperationKind.EMAIL_LOWER: lambda cell, _: cell.lower() if "@" in cell else cell,
     OperationKind.PHONE: _phone,
-    OperationKind.COUNTRY_CODE: _country,
-    OperationKind.ID_UPPER: _id_upper,
+    OperationKind.COUNTRY_CODE: lambda cell, _: _COUNTRIES.get(cell.lower(), cell.upper() if len(cell) == 2 else cell),  # noqa: PLR2004 - ISO 3166 alpha-2
+    OperationKind.ID_UPPER: lambda cell, _: cell if _ID.fullmatch(cell) is None else cell.upper(),
     OperationKind.ID_PAD: _id_pad,
-    OperationKind.UPPER_ALL: _upper,
+    OperationKind.UPPER_ALL: lambda cell, _: cell.upper(),
 }
 """Operations that see one cell; the rest are in table_operations."""

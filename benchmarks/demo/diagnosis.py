@@ -154,17 +154,14 @@ def _is_stale(rows: Mapping[int, Sequence[WrongCell]]) -> bool:
     """Return whether the first row that is off has the right id but an older date."""
     for _, cells in sorted(rows.items()):
         dates = [cell for cell in cells if ISO_DATE.fullmatch(cell.expected)]
-        if any(_ID_NAME.search(cell.column) and _is_other_id(cell) for cell in cells):
+        ids = [symptom_of(cell.expected, cell.found) for cell in cells if _ID_NAME.search(cell.column)]
+        if any(symptom not in {Symptom.IDS, Symptom.SPACES} for symptom in ids):
             return False
         if any(ISO_DATE.fullmatch(cell.found) and cell.found[:4] < cell.expected[:4] for cell in dates):
             return True
         if any(cell.expected[2:4] not in cell.found for cell in dates):
             return True
     return False
-
-
-def _is_other_id(cell: WrongCell) -> bool:
-    return symptom_of(cell.expected, cell.found) not in {Symptom.IDS, Symptom.SPACES}
 
 
 def _is_permuted(cells: Sequence[WrongCell]) -> bool:

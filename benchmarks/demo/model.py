@@ -107,7 +107,9 @@ def _merge(prompt: Prompt) -> Mapping[str, object]:
     """Join edits with one topic or one anchor: the one with more tasks stays, and cites its twins' tasks."""
     kept: list[EditProposal] = []
     for edit in sorted(prompt.edits, key=lambda edit: -len(edit.tasks)):
-        twin = next((at for at, other in enumerate(kept) if _same_topic(edit, other)), None)
+        topic, anchor = _topic(edit), edit.anchor
+        same = (_topic(other) == topic or (anchor and other.anchor == anchor) for other in kept)
+        twin = next((at for at, is_same in enumerate(same) if is_same), None)
         if twin is None:
             kept.append(edit)
         elif kept[twin].content == edit.content:
@@ -142,7 +144,3 @@ def _shown(edit: EditProposal) -> dict[str, object]:
 def _topic(edit: EditProposal) -> str:
     """Name what an edit is about: the symptom that its rationale speaks of."""
     return next((symptom for symptom in Symptom if f" {symptom}." in f" {edit.rationale}"), edit.content or edit.anchor)
-
-
-def _same_topic(edit: EditProposal, other: EditProposal) -> bool:
-    return _topic(edit) == _topic(other) or (edit.anchor != "" and edit.anchor == other.anchor)

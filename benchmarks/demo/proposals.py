@@ -32,10 +32,8 @@ def advise(prompt: Prompt, findings: Sequence[RankedSymptom], draw: Random) -> l
     for finding in findings:
         chance, choice = draw.random(), draw.random()
         edit = _blame(prompt, finding) if finding.symptom in SUSPECTS else _answer(prompt, finding, chance, choice)
-        fresh = edit is not None and all(
-            edit.content != other.content or edit.anchor != other.anchor for other in edits
-        )
-        if edit is not None and fresh and not _anchored_twice(edit, edits):
+        taken = {(other.anchor, "" if other.anchor else other.content) for other in edits}
+        if edit is not None and (edit.anchor, "" if edit.anchor else edit.content) not in taken:
             edits.append(edit)
         if len(edits) == prompt.budget:
             break
@@ -62,7 +60,7 @@ def _answer(prompt: Prompt, finding: RankedSymptom, chance: float, choice: float
     if _matching(prompt.skill.splitlines(), advice.covered, finding) is not None:
         return None
     good, irrelevant = chance < GOOD, GOOD <= chance < GOOD + IRRELEVANT_SHARE
-    rules = IRRELEVANT if irrelevant else _filled(advice.good if good else advice.bad, finding)
+    rules = IRRELEVANT if irrelevant else [_fill(rule, finding) for rule in (advice.good if good else advice.bad)]
     rule = _fresh(prompt, rules, choice, reword=good)
     if not rule:
         return None
@@ -77,10 +75,6 @@ def _answer(prompt: Prompt, finding: RankedSymptom, chance: float, choice: float
 def _why(finding: RankedSymptom) -> str:
     count = len(finding.tasks)
     return f"{count} {'tasks show' if count > 1 else 'task shows'} {finding.symptom}."
-
-
-def _filled(rules: Iterable[str], finding: RankedSymptom) -> tuple[str, ...]:
-    return tuple(_fill(rule, finding) for rule in rules)
 
 
 def _fill(text: str, finding: RankedSymptom) -> str:
@@ -122,7 +116,3 @@ def _section(prompt: Prompt, wanted: str) -> str:
     """Choose where a rule goes: its section, else the last one, else the end of the body."""
     titles = {title.lower(): title for title in prompt.sections if prompt.sections.count(title) == 1}
     return titles.get(wanted.lower()) or next(reversed(titles.values()), "")
-
-
-def _anchored_twice(edit: EditProposal, edits: Iterable[EditProposal]) -> bool:
-    return bool(edit.anchor) and any(edit.anchor == other.anchor for other in edits)

@@ -38,10 +38,6 @@ def _digits(text: str) -> str:
     return "".join(character for character in text if character.isdecimal())
 
 
-def _same_words(expected: str, found: str) -> bool:
-    return " ".join(found.split()) == expected
-
-
 def _date(expected: str, found: str) -> bool:
     if ISO_DATE.fullmatch(expected) is None:
         return False
@@ -56,10 +52,6 @@ def _same_id(expected: str, found: str) -> bool:
     if first is None or second is None or expected[:1].islower():
         return False
     return first[1].lower() == second[1].lower() and (second[1].islower() or len(second[0]) < len(first[0]))
-
-
-def _percentage(expected: str, found: str) -> bool:
-    return is_number(expected) and found.strip().endswith("%")
 
 
 def _hundredfold(expected: str, found: str) -> bool:
@@ -83,11 +75,11 @@ def _ends_with(*units: str) -> _Test:
 
 
 _TESTS: Final[tuple[tuple[Symptom, _Test], ...]] = (
-    (Symptom.SPACES, _same_words),
+    (Symptom.SPACES, lambda expected, found: " ".join(found.split()) == expected),
     (Symptom.TOTALS, lambda _, found: _TOTAL.match(found) is not None),
     (Symptom.FOOTERS, lambda _, found: _NOTE.match(found) is not None),
     (Symptom.DATES, _date),
-    (Symptom.PERCENT, _percentage),
+    (Symptom.PERCENT, lambda expected, found: is_number(expected) and found.strip().endswith("%")),
     (Symptom.PERCENT, _hundredfold),
     (Symptom.POUNDS, _ends_with("lb", "lbs")),
     (Symptom.INCHES, _ends_with("in", '"')),

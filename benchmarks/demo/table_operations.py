@@ -96,10 +96,6 @@ def _with_rows(table: DemoTable, keep: Callable[[tuple[str, ...]], bool]) -> Dem
     return DemoTable(table.header, tuple(row for row in table.rows if keep(row)))
 
 
-def _snake_header(table: DemoTable, _operation: Operation) -> DemoTable:
-    return DemoTable(tuple(map(snake_case, table.header)), table.rows)
-
-
 def _rename(table: DemoTable, operation: Operation) -> DemoTable:
     names = {snake_case(old): new for old, new in operation.pairs}
     return DemoTable(tuple(names.get(snake_case(name), name) for name in table.header), table.rows)
@@ -112,10 +108,6 @@ def _drop_empty_columns(table: DemoTable, _operation: Operation) -> DemoTable:
         if not _UNNAMED.fullmatch(name) or any(row[at].strip() for row in table.rows)
     ]
     return DemoTable(tuple(table.header[at] for at in keep), tuple(tuple(row[at] for at in keep) for row in table.rows))
-
-
-def _drop_empty_rows(table: DemoTable, _operation: Operation) -> DemoTable:
-    return _with_rows(table, lambda row: any(cell.strip() for cell in row))
 
 
 def _drop_incomplete_rows(table: DemoTable, _operation: Operation) -> DemoTable:
@@ -230,10 +222,10 @@ def _fill_zero(table: DemoTable, _operation: Operation) -> DemoTable:
 
 
 _TABLE_OPERATIONS: Final[Mapping[OperationKind, _TableOperation]] = {
-    OperationKind.SNAKE_HEADER: _snake_header,
+    OperationKind.SNAKE_HEADER: lambda table, _: DemoTable(tuple(map(snake_case, table.header)), table.rows),
     OperationKind.RENAME_COLUMNS: _rename,
     OperationKind.DROP_EMPTY_COLUMNS: _drop_empty_columns,
-    OperationKind.DROP_EMPTY_ROWS: _drop_empty_rows,
+    OperationKind.DROP_EMPTY_ROWS: lambda table, _: _with_rows(table, lambda row: any(cell.strip() for cell in row)),
     OperationKind.DROP_INCOMPLETE_ROWS: _drop_incomplete_rows,
     OperationKind.DROP_TOTALS: _drop_totals,
     OperationKind.DROP_FOOTERS: _drop_footers,

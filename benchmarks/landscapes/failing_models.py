@@ -43,21 +43,27 @@ class Offers:
 
 
 @dataclass(slots=True)
-class FadingModel:
-    """A model whose replies lack what it no longer offers; a prompt asked again is answered as before."""
+class _AroundModel:
+    """What models have of the one that they are around."""
 
     model: Model
-    offers: Offers
-    _answered: dict[str, Reply] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
-        """Name the model, which the world tells that it fades."""
+        """Name the model, which the world tells how it lets down."""
         return self.model.identity
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
         """Bound a call."""
         return self.model.worst_case(prompt, system=system)
+
+
+@dataclass(slots=True)
+class FadingModel(_AroundModel):
+    """A model whose replies lack what it no longer offers; a prompt asked again is answered as before."""
+
+    offers: Offers
+    _answered: dict[str, Reply] = field(default_factory=dict)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer a prompt; only reflections offer anything new."""
@@ -72,22 +78,12 @@ class FadingModel:
         return Reply(json.dumps(found), reply.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class FailingModel:
+@dataclass(slots=True)
+class FailingModel(_AroundModel):
     """A model that fails at some prompts whenever they are asked, as at one that a content filter refuses."""
 
-    model: Model
     share: float
     seed: int
-
-    @property
-    def identity(self) -> str:
-        """Name the model, which the world tells that it fails."""
-        return self.model.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound a call."""
-        return self.model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer a prompt."""

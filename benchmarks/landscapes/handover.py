@@ -1,20 +1,23 @@
 """What a run hands over at its end, what it states of it, and whether that is true.
 
-Owns which text is handed over, the claims held against the truth, and what was spent after the last useful edit. Does
-not own following a run (following).
+Owns following the events of a run, which text is handed over, the claims held against the truth, and what was spent
+after the last useful edit.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 
-from benchmarks.landscapes.following import Watch
 from benchmarks.landscapes.lines import read
+from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.truth import true_score, true_score_on
+from benchmarks.landscapes.worlds import World
+from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Against, Grade, Grading
-from skillopt.settings import Metric
+from skillopt.loop.events import DraftGraded, Event, GateDecided, RunEnded, StepStarted, VersionAccepted
+from skillopt.settings import Metric, Settings
 from skillopt.skills.document import SkillDocument
-from skillopt.tasks import Split, digest_of
+from skillopt.tasks import Split, Suite, digest_of
 
 ACCEPTED = "accepted"
 """In place of the grade of a version that has none."""
@@ -22,6 +25,65 @@ ACCEPTED = "accepted"
 _EPSILON = 1e-9
 _LEFTOVER = 0.8
 """Probability from which a draft is handed over that was left after a version."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows the events of a run and holds them against the truth."""
+
+    world: World
+    settings: Settings
+    runner: SimulatedRunner
+    document: SkillDocument
+    suite: Suite
+    seed: int
+    versions: list[tuple[int, str]] = field(init=False)
+    accepts: list[VersionAccepted] = field(default_factory=list)
+    draft: DraftGraded | None = None
+    spent: float = 0.0
+    gains: list[float] = field(default_factory=list)
+    end: RunEnded | None = None
+    rounds: list[int] = field(default_factory=list)
+    _asked_before: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin with the first version."""
+        self.versions = [(0, self.document.text)]
+
+    def take(self, event: Event) -> None:
+        """Note what an event says."""
+        match event:
+            case StepStarted() | RunEnded():
+                self._end_step(event)
+            case GateDecided():
+                self.spent += event.verdict.error_spent
+                if event.verdict.outcome is Outcome.ACCEPT:
+                    self.gains.append(self.truth(event.text) - self.truth(self.document.text))
+            case DraftGraded():
+                self.draft = event
+            case VersionAccepted():
+                self.accepts.append(event)
+                self.document = SkillDocument(event.text)
+                self.versions.append((event.rollouts, event.text))
+            case _:
+                pass
+
+    def truth(self, text: str, metric: Metric = Metric.SOFT) -> float:
+        """True score of a document."""
+        return true_score(self.world, text, metric)
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """The steps of the incumbent's true score."""
+        return tuple((since, round(true_score(self.world, text), 6)) for since, text in self.versions)
+
+    def _end_step(self, event: StepStarted | RunEnded) -> None:
+        """Note how often the optimizer model was asked, one prompt after the other, since the last step began."""
+        if self.runner.rounds > self._asked_before:
+            self.rounds.append(self.runner.rounds - self._asked_before)
+        self._asked_before = self.runner.rounds
+        if isinstance(event, RunEnded):
+            self.end = event
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +175,7 @@ def hand_over(watch: Watch, done: int) -> Handover:
         claims=tuple(_claims(watch)),
         first=accepts[0].rollouts if accepts else None,
         useful=max((watch.runner.offered[rule] for rule in useful if rule in watch.runner.offered), default=(0, 0)),
-        useless=_useless_lines(watch, text, start),
+        useless=sum(not _loses(watch, text, line) for line in _added(text, start)),
         rule_lines=sum(bool(_rules(watch, line)) for line in text.splitlines()),
         rules=len(_rules(watch, text)),
         rounds=tuple(watch.rounds),
@@ -157,10 +219,6 @@ def _useful_rules(watch: Watch, text: str, start: str) -> frozenset[int]:
     came = read(text).rules - read(start).rules
     lines = [line for line in _added(text, start) if read(line).rules & came]
     return frozenset[int]().union(*(read(line).rules for line in lines if _loses(watch, text, line)))
-
-
-def _useless_lines(watch: Watch, text: str, start: str) -> int:
-    return sum(not _loses(watch, text, line) for line in _added(text, start))
 
 
 def _added(text: str, start: str) -> list[str]:

@@ -26,7 +26,7 @@ from benchmarks.landscapes.lines import (
     read,
     rule_line,
 )
-from benchmarks.landscapes.worlds import Habits, World
+from benchmarks.landscapes.worlds import World
 
 _SYMPTOM = re.compile(r"\bsymptom S(\d\d)\b")
 _UNCLEAR: Final = -1
@@ -141,11 +141,8 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     if habits.carry and line == right and draw.random() < habits.carry:
         line = f"{line}\n- {harm_line(draw.randrange(habits.choices))}"
     spoiler = f"- {block_line(symptom)}"
-    draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, draw) else "")
-
-
-def _replaces(habits: Habits, draw: Random) -> bool:
-    return habits.replace > 0 and draw.random() < habits.replace
+    instead = spoiler in bullets and habits.replace > 0 and draw.random() < habits.replace
+    draft.add(line, tasks, why, spoiler if instead else "")
 
 
 def _right_line(world: World, draw: Random, symptom: int, text: str) -> str:

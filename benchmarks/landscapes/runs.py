@@ -1,14 +1,13 @@
 """One run of the real loop in a world, and what it was worth, measured against the truth.
 
-Owns driving the loop and the figures of a run. Does not own following its events (following), what is handed over at
-the end (handover) or tables (table).
+Owns driving the loop and the figures of a run. Does not own following its events and what is handed over at the end
+(handover).
 """
 
 from dataclasses import dataclass
 
 from benchmarks.landscapes.failing_models import FadingModel, FailingModel, Offers
-from benchmarks.landscapes.following import Watch
-from benchmarks.landscapes.handover import Handover, hand_over
+from benchmarks.landscapes.handover import Handover, Watch, hand_over
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target

@@ -1,12 +1,12 @@
 """The tasks of a world: their splits, which rules each task needs, and how an answer is scored.
 
-Owns dealing rules to tasks, the same for every seed unless the suite states no splits, which train tasks have a
-broken verifier, and the suite. Does not own how a task turns out (target).
+Owns dealing rules to tasks, the same for every seed unless the suite states no splits, and the suite. Does not own how
+a task turns out (target).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from json import dumps
 from random import Random
 
@@ -84,18 +84,11 @@ def _rules(world: World, stream: str, number: int) -> tuple[int, ...]:
     return (first, *Random(f"{stream}/{number}").sample(others, world.parts - 1))
 
 
-@cache
-def _broken(world: World) -> tuple[str, ...]:
-    """List the train tasks with a broken verifier, spread evenly."""
-    return tuple(f"{Split.TRAIN.value}-{number * world.train // world.stuck:03d}" for number in range(world.stuck))
-
-
 @lru_cache(maxsize=256)
 def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
-    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first."""
-    stuck = _broken(world)
+    """Make the suite; a verifier knows only that every part is to be done."""
     made = [
-        (split, _task(world, name, needs, _misled(world, stuck.index(name)) if name in stuck else DONE))
+        (split, _task(world, name, needs))
         for name, (split, needs) in needed_rules(world, seed).items()
         if split is not Split.TEST or (held_out and not world.unsplit)
     ]
@@ -105,18 +98,12 @@ def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
     return Suite("landscape", tuple((split, task) for split, task in made if split is not None))
 
 
-def _task(world: World, name: str, needs: tuple[int, ...], first: str) -> Task:
-    names = part_names(world, needs)
-    options: dict[str, object] = {"value": dict.fromkeys(names, DONE) | {names[0]: first}}
+def _task(world: World, name: str, needs: tuple[int, ...]) -> Task:
+    options: dict[str, object] = {"value": dict.fromkeys(part_names(world, needs), DONE)}
     if world.first_only:
         options["max_feedback"] = 1
     prompt = f"Do work order {name} and say of every part how it went."
     return Task(name, prompt, VerifierSpec("json", dumps(options)))
-
-
-def _misled(world: World, number: int) -> str:
-    """Return what a stuck verifier expects and its feedback shows: a symptom that no task can have."""
-    return f"symptom S{world.rules + number:02d}"
 
 
 def part_names(world: World, needs: tuple[int, ...]) -> tuple[str, ...]:
@@ -130,7 +117,7 @@ def symptom_of(world: World, need: int) -> str:
     """Return what a part shows that is not done; a part that needs no rule shows nothing clear."""
     if need == FREE:
         return BAD_LUCK
-    return f"symptom S{need if need >= 0 else world.rules + world.stuck + HOPELESS - need:02d}"
+    return f"symptom S{need if need >= 0 else world.rules + HOPELESS - need:02d}"
 
 
 def judge(world: World, spec: VerifierSpec, answer: str) -> Score:

@@ -7,10 +7,9 @@ nothing here is ever shown to the loop. Does not own draws (target).
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
-from itertools import product
 from math import prod
 
-from benchmarks.landscapes.lines import START, Reading, block_line, harm_line, memo_line, read, rule_line
+from benchmarks.landscapes.lines import START, block_line, harm_line, memo_line, read, rule_line
 from benchmarks.landscapes.tasks import FREE, HOPELESS, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
@@ -27,7 +26,8 @@ def chances(world: World, text: str) -> tuple[float, ...]:
     factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
     there = reading.rules - reading.blocked - (reading.reworded if world.clash else frozenset())
     there |= frozenset(range(world.given))
-    there -= frozenset(below for above, below in world.order if _stands_below(reading.order, above, below))
+    place = {rule: at for at, rule in enumerate(reading.order)}
+    there -= frozenset(below for above, below in world.order if place.get(above, -1) > place.get(below, len(place)))
     if world.contexts:  # the second half of the rules are the other contexts of the first half's topics
         half = world.rules // 2
         there |= frozenset(range(half, world.rules))
@@ -37,23 +37,15 @@ def chances(world: World, text: str) -> tuple[float, ...]:
     # Last what no rule brings about and what needs none, in the order of `HOPELESS` and `FREE` from the end.
     done = [*(_in_force(world, there, rule) for rule in range(world.rules)), False, True]
     rates = [*(world.rates or ((world.unknown, world.known),) * world.rules), *((world.unknown, world.known),) * 2]
-    harmed = [*(_factor(world, reading, rule) for rule in range(world.rules)), 1.0, 1.0]
+    # Each line that goes too far does harm to the next two rules.
+    tempted = (sum((rule - by) % world.rules in reading.tempting for by in (1, 2)) for rule in range(world.rules))
+    harmed = [*(_TEMPTED**lines for lines in tempted), 1.0, 1.0]
     return tuple(min(1.0, factor * cut * rate[known]) for known, rate, cut in zip(done, rates, harmed, strict=True))
-
-
-def _stands_below(order: Sequence[int], above: int, below: int) -> bool:
-    """Return whether a rule that must stand above another one stands below it."""
-    return above in order and below in order and order.index(above) > order.index(below)
 
 
 def chance_of(by_rule: Sequence[float], need: int) -> float:
     """Return the chance of a part by what it needs."""
     return by_rule[max(need, HOPELESS)]
-
-
-def _factor(world: World, reading: Reading, rule: int) -> float:
-    """Return what lines that go too far leave of the chance of a part: each does harm to the next two rules."""
-    return _TEMPTED ** sum((rule - by) % world.rules in reading.tempting for by in (1, 2))
 
 
 def _lines_added(world: World, text: str) -> int:
@@ -64,8 +56,7 @@ def _lines_added(world: World, text: str) -> int:
 
 def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
     partners = {other for pair in world.pairs if rule in pair for other in pair}
-    opponents = {other for pair in world.rivals if rule in pair for other in pair} - {rule}
-    return rule in there and partners <= there and not opponents & there
+    return rule in there and partners <= there
 
 
 def true_score(world: World, text: str, metric: Metric = Metric.SOFT) -> float:
@@ -119,14 +110,9 @@ def document_of(lines: tuple[str, ...]) -> str:
 
 @cache
 def best_document(world: World) -> str:
-    """Return the document with the greatest true score: of rivals one, and as many rules as pay."""
+    """Return the document with the greatest true score: as many rules as pay."""
     general = tuple(harm_line(number) for number in range(world.habits.choices)) if (world.harm or 0.0) > 1 else ()
-    found = []
-    for losers in product(*world.rivals):
-        kept = [rule for rule in range(world.rules) if rule not in losers]
-        found += [
-            document_of((*general, *(rule_line(rule) for rule in kept[:count]))) for count in range(len(kept) + 1)
-        ]
+    found = [document_of((*general, *map(rule_line, range(count)))) for count in range(world.rules + 1)]
     return max(found, key=lambda text: true_score(world, text))
 
 

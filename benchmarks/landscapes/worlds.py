@@ -53,7 +53,6 @@ class World:
     given: int = 0
     pairs: tuple[tuple[int, int], ...] = ()
     cells: bool = False
-    rivals: tuple[tuple[int, int], ...] = ()
     wordings: int = 1
     clash: bool = False
     order: tuple[tuple[int, int], ...] = ()
@@ -64,7 +63,6 @@ class World:
     line_cost: float = 0.0
     errors: float = 0.0
     lasting: float = 0.0
-    stuck: int = 0
     spoiled: int = 0
     habits: Habits = field(default_factory=Habits)
 
@@ -85,9 +83,6 @@ _STRONG: Final = World(
     harm=0.85,
     habits=_LEARNER,
 )
-# Worlds with a difficulty of their own share these habits: wrong as often, with some harm and some deletions.
-_MIXED: Final = Habits(0.5, harmful=0.2, delete=0.1, heed=0.5)
-
 # What people have: few tasks, and scores of 0 or 1. Their optimizer model errs less, and a fifth of its errors do harm.
 _SOUND: Final = Habits(0.2, harmful=0.2, choices=40, heed=0.5)
 _SMALL: Final = World(
@@ -313,17 +308,6 @@ WORLDS: Final[dict[str, World]] = {
         about="as strong, 65% of the proposals wrong, half of those take 30% off everything",
         harm=0.7,
         habits=replace(_LEARNER, wrong=0.65),
-    ),
-    "interacting": World(
-        "two pairs of rules that work only together, two pairs that put each other out of force",
-        pairs=((0, 1), (2, 3)),
-        rivals=((4, 5), (6, 7)),
-        habits=_MIXED,
-    ),
-    "broken-verifiers": World(
-        "6 of the 60 train tasks never pass: their verifiers expect what no rule brings about; val and test are sound",
-        stuck=6,
-        habits=_MIXED,
     ),
     "spoiled": World(
         "the first document puts 4 of the 12 rules out of force; the optimizer model looks for what it is told to",

@@ -30,7 +30,6 @@ _FOLDER: Final = Path(__file__).parent
 _PASSES: Final = 3  # no skill, start, trained
 _ANSWER_TOKENS: Final = 300
 _MILLION: Final = 1_000_000
-_SPARE: Final = 2  # times the tasks that are asked for are tried: of SkillsBench a half can be kept
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,10 +102,8 @@ def _run(chosen: argparse.Namespace) -> int:
     if "handoff" in f"{chosen.model} {chosen.harness}" and not chosen.by:
         raise UsageError("expected --by WHO, who answers what is handed off, found none; the results file says it")
     benchmark = benchmark_of(chosen.name)
-    _expect_harness(benchmark, chosen.harness)
     folder = find(benchmark.source, chosen.folder)
-    some = draw(benchmark.read(folder), chosen.tasks and _SPARE * chosen.tasks)
-    reading = draw(keep(benchmark, some), chosen.tasks)
+    reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
     start = load_skill(_start(benchmark.name, chosen.start))
     more = {"workers": chosen.workers, "base_url": chosen.base_url, "rollout_tokens": chosen.rollout_tokens}
     more = {name: value for name, value in more.items() if value is not None}
@@ -126,15 +123,6 @@ def _run(chosen: argparse.Namespace) -> int:
     print(text if chosen.json else _table(benchmark, found))
     print(f"written to {chosen.out / name}.json", file=sys.stderr)
     return 0
-
-
-def _expect_harness(benchmark: Benchmark, harness: str | None) -> None:
-    """Refuse a target that cannot do the tasks, before anything is spent."""
-    if benchmark.tried and (harness or "chat").startswith("chat"):
-        raise UsageError(
-            f"expected an agent for {benchmark.name}, whose tasks are done in a file system, found a chat model; add "
-            "--harness claude-code or another agent"
-        )
 
 
 def _start(name: str, given: str) -> Path:

@@ -12,7 +12,7 @@ from typing import Final
 from benchmarks.published.sources import Source
 from skillopt.errors import UsageError
 from skillopt.rollouts import Score, Trajectory
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, digest_of
+from skillopt.tasks import Split, Suite, Task, VerifierSpec, digest_of
 
 KIND: Final = "published"
 """Kind of the verifier of every task here; the command passes its class to the product."""
@@ -40,8 +40,7 @@ def split_of(text: str, *splits: Split) -> Split:
 class Item:
     """One question of a benchmark, with an answer that must pass (`gold`) and one that must fail (`wrong`).
 
-    `expected` is what the scorer compares with, `shown` what feedback may name, `tag` the kind of question. Where more
-    than an answer is scored there is the `task` itself, with the files of the skills that were published with it.
+    `expected` is what the scorer compares with, `shown` what feedback may name, `tag` the kind of question.
     """
 
     id: str
@@ -52,24 +51,21 @@ class Item:
     wrong: str
     shown: str
     tag: str = ""
-    task: Task | None = None
-    curated: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Whether the gold answer of an item, nothing, and a changed gold answer pass; and why the gold answer does not."""
+    """Whether the gold answer of an item, nothing, and a changed gold answer pass."""
 
     gold: bool
     nothing: bool
-    wrong: bool = False
-    problem: str = ""
+    wrong: bool
 
     @property
     def fault(self) -> str:
         """Why the item cannot be a task; empty where it can."""
         if not self.gold:
-            return f"its gold answer fails{f': {self.problem}' if self.problem else ''}"
+            return "its gold answer fails"
         if self.nothing:
             return "doing nothing passes"
         return "a changed gold answer passes" if self.wrong else ""
@@ -85,7 +81,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of a benchmark: items, and what cannot be an item."""
+    """Items of a benchmark, and what was left out of them."""
 
     items: tuple[Item, ...]
     left_out: tuple[LeftOut, ...] = ()
@@ -97,15 +93,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How a benchmark is read and scored: `score` is the official one of an answer in [0, 1], given what is expected.
-
-    `tried` tries items whose tasks score more than an answer.
-    """
+    """How a benchmark is read, and the official score in [0, 1] of an answer, given what is expected."""
 
     source: Source
     read: Callable[[Path], Reading]
     score: Callable[[str, str], float]
-    tried: Callable[[Sequence["Item"]], Mapping[str, Tried]] | None = None
 
     @property
     def name(self) -> str:
@@ -123,8 +115,6 @@ class Benchmark:
 
 def try_out(benchmark: Benchmark, items: Sequence[Item]) -> Mapping[str, Tried]:
     """Try each item with its gold answer, an empty one and a changed one."""
-    if benchmark.tried:
-        return benchmark.tried(items)
     passes = benchmark.passes
     return {item.id: Tried(passes(item.gold, item), passes("", item), passes(item.wrong, item)) for item in items}
 
@@ -167,20 +157,7 @@ def suite_of(benchmark: Benchmark, reading: Reading) -> Suite:
     return Suite(benchmark.name, tuple((item.split, _task(item)) for item in reading.items))
 
 
-def curated_suite(reading: Reading) -> Suite | None:
-    """Make a suite of the held-out tasks with their published skills in place; None where none were published."""
-    held_out = reading.of(Split.TEST)
-    if not any(item.curated for item in held_out):
-        return None
-    tasks = ((item, _task(item)) for item in held_out)
-    return Suite(
-        "curated", tuple((Split.TEST, replace(task, files=(*task.files, *item.curated))) for item, task in tasks)
-    )
-
-
 def _task(item: Item) -> Task:
-    if item.task:
-        return replace(item.task, id=item.id)
     options = json.dumps({"expected": item.expected, "shown": item.shown}, sort_keys=True)
     return Task(item.id, item.prompt, VerifierSpec(KIND, options), tags=(item.tag,) if item.tag else ())
 
@@ -207,6 +184,6 @@ class _OfficialScore:
 
 
 def count_faults(left_out: Iterable[LeftOut]) -> Sequence[tuple[str, int]]:
-    """Count what was left out, by reason; the name of a twin and what was said do not count."""
-    reasons = Counter(re.split(" as |: ", one.reason)[0] for one in left_out)
+    """Count what was left out, by reason; the name of a twin does not count."""
+    reasons = Counter(one.reason.partition(" as ")[0] for one in left_out)
     return reasons.most_common()

@@ -6,13 +6,9 @@ from typing import Final
 from benchmarks.published.ace import FINER, FORMULA
 from benchmarks.published.benchmark import Benchmark
 from benchmarks.published.bfcl import BFCL
-from benchmarks.published.skillsbench import SKILLSBENCH
-from benchmarks.published.tatqa import TATQA
-from benchmarks.published.wtq import WTQ
 from skillopt.errors import UsageError
 
-_ALL: Final = (FORMULA, FINER, BFCL, WTQ, TATQA, SKILLSBENCH)
-BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in _ALL}
+BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL)}
 
 
 def benchmark_of(name: str) -> Benchmark:

@@ -1,17 +1,11 @@
-"""Numbers of others, and the results file of a run, which a user can send in; both are checked when they are read.
+"""Numbers of others, and the results file of a run; both are checked when they are read."""
 
-python -m benchmarks.published.results FILE ...
-"""
-
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchmarks.published.catalogue import BENCHMARKS
-from skillopt.errors import UsageError
 
 _NUMBERS = Path(__file__).parent / "numbers"
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -44,7 +38,7 @@ class MeasuredRow(_Checked):
     Dollars are null where the price of the model is not known; `nothing` and `memory` need no model.
     """
 
-    name: Literal["nothing", "memory", "no skill", "curated", "start", "trained"]
+    name: Literal["nothing", "memory", "no skill", "start", "trained"]
     tasks: Annotated[int, Field(ge=1)]
     passed: _Count
     score: _Share
@@ -101,7 +95,7 @@ class ResultsFile(_Checked):
         if self.benchmark not in BENCHMARKS:
             raise ValueError(f"expected a benchmark of {', '.join(BENCHMARKS)}, found {self.benchmark!r}")
         expected = ["nothing", "memory", "no skill", "start", "trained"]
-        if [row.name for row in self.rows if row.name != "curated"] != expected:
+        if [row.name for row in self.rows] != expected:
             raise ValueError(f"expected the rows {', '.join(expected)}")
         for row in self.rows:
             share = row.score if self.metric == "score" else row.passed / row.tasks
@@ -117,25 +111,3 @@ def numbers_of(name: str) -> tuple[str, tuple[PublishedNumber, ...]]:
     """Read what others published on a benchmark, and the note about it."""
     found = _Numbers.model_validate_json((_NUMBERS / f"{name}.json").read_text(encoding="utf-8"))
     return found.note, found.rows
-
-
-def read_results(path: Path) -> ResultsFile:
-    """Read a results file."""
-    try:
-        return ResultsFile.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError) as error:
-        raise UsageError(f"{path}: expected a ResultsFile, found: {error}") from error
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Check results files; ends with what is wrong with the first that is not what it should be."""
-    for name in sys.argv[1:] if arguments is None else arguments:
-        try:
-            found = read_results(Path(name))
-        except UsageError as error:
-            sys.exit(str(error))
-        print(f"{name}: {found.benchmark}, {found.model}, {found.rows[-1].passed} of {found.rows[-1].tasks}")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from benchmarks.published.benchmark import Benchmark, Reading, curated_suite, suite_of, verifiers_of
+from benchmarks.published.benchmark import Benchmark, Reading, suite_of, verifiers_of
 from benchmarks.published.oracle import answers_from_memory
 from benchmarks.published.results import MeasuredRow
 from skillopt import Skill, compare, evaluate, optimize
@@ -20,7 +20,7 @@ from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Usage
 from skillopt.skills.document import SkillDocument
 from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Split
 
 _SPARE: Final = 1.3
 """Dollars that are kept for the trained text, as a share of what the start text took: a trained text is longer."""
@@ -55,17 +55,17 @@ class Measured:
 
 def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     """Measure, train and measure; no text but the trained one is chosen, and it never by a held-out task."""
-    suite, curated = suite_of(benchmark, reading), curated_suite(reading)
+    suite = suite_of(benchmark, reading)
     shared: dict[str, Any] = {"harness": plan.harness, "verifiers": verifiers_of(benchmark), "store": plan.store}
     used: list[Usage] = []
 
-    def measured(skill: Skill | None, own: Suite) -> EvaluateResult:
-        found = evaluate(skill, own, split=Split.TEST, settings=_settings(plan, _left(plan, used)), **shared)
+    def measured(skill: Skill | None) -> EvaluateResult:
+        found = evaluate(skill, suite, split=Split.TEST, settings=_settings(plan, _left(plan, used)), **shared)
         used.append(found.usage)
         return found
 
-    none, start = measured(None, suite), measured(plan.start, suite)
-    kept = (start.usage.usd or 0.0) * (_SPARE + bool(curated))
+    none, start = measured(None), measured(plan.start)
+    kept = (start.usage.usd or 0.0) * _SPARE
     settings = _settings(plan, _left(plan, used, kept), max_rollouts=plan.max_rollouts)
     result = optimize(plan.start, suite, model=plan.model, settings=settings, on_event=plan.on_event, **shared)
     trained, grade = handed_over(result)
@@ -80,10 +80,10 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
         values = [one.score.value for one in found.rollouts if one.score is not None]
         return row_of(benchmark, name, values, len(found.rollouts), found.usage)
 
-    rows = [*_without_model(benchmark, reading), row("no skill", none)]
-    rows += [row("curated", measured(None, curated))] if curated else []
-    rows += [row("start", compared.before), row("trained", compared.after)]
-    return Measured(tuple(rows), result, Usage.total(spent), trained, grade, compared)
+    measured_rows = row("no skill", none), row("start", compared.before), row("trained", compared.after)
+    return Measured(
+        (*_without_model(benchmark, reading), *measured_rows), result, Usage.total(spent), trained, grade, compared
+    )
 
 
 def _settings(plan: Plan, usd: float | None, **more: object) -> dict[str, object]:

@@ -37,9 +37,8 @@ class Source(BaseModel):
     metric: Annotated[Literal["passed", "score"], Field(description="The number that others publish.")]
     tasks: Annotated[tuple[int, int, int], Field(description="Tasks in train, val and test.")]
     prompt_tokens: Annotated[int, Field(description="Mean of a prompt, for estimates.")]
-    files: Annotated[tuple[str, ...], Field(description="What is read; a pattern stands for its files as one digest.")]
+    files: Annotated[tuple[str, ...], Field(description="What is read.")]
     wheel: Annotated[str, Field(description="Name and version on PyPI; empty for a repository to clone.")] = ""
-    least: Annotated[float, Field(description="Share of what is read that must be kept.")] = 0.9
 
     @property
     def how(self) -> str:
@@ -81,18 +80,9 @@ def wrong_files(source: Source, folder: Path) -> list[str]:
 
 
 def digests_of(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """Hash files, and all files that a pattern names as one; what is missing has an empty digest."""
-    return {name: _digest(sorted(folder.glob(name)) if "*" in name else [folder / name], folder) for name in names}
-
-
-def _digest(paths: Sequence[Path], folder: Path) -> str:
-    if not paths or not all(path.is_file() for path in paths):
-        return ""
-    single = [sha256(path.read_bytes()).hexdigest() for path in paths]
-    if len(paths) == 1:
-        return single[0]
-    lines = (f"{path.relative_to(folder).as_posix()} {own}\n" for path, own in zip(paths, single, strict=True))
-    return sha256("".join(lines).encode()).hexdigest()
+    """Hash files; what is missing has an empty digest."""
+    paths = {name: folder / name for name in names}
+    return {name: sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for name, path in paths.items()}
 
 
 def _wheel(source: Source, cache: Path) -> Path:

@@ -7,14 +7,15 @@ python -m benchmarks.trust --held-out FOLDER    cheats.toml and texts.toml of so
 
 import argparse
 import os
+import platform
+import re
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.trust.classes import CLASSES, try_classes
-from benchmarks.trust.page import write_attacks
-from benchmarks.trust.table import HELD_OUT, trust_table
+from benchmarks.trust.classes import CLASSES, HELD_OUT, Tried, load_class, trust_table, try_classes
+from skillopt import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,10 +43,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     sys.stdout.write(trust_table([row for one in tried for row in one.rows]) + "\n")
     if given.write:
-        write_attacks(tried, time.monotonic() - begun)
+        _write_attacks(tried, time.monotonic() - begun)
     failures = [failure for one in tried for failure in one.failures]
     sys.stderr.write("".join(f"{failure}\n" for failure in failures))
     return 1 if failures else 0
+
+
+def _write_attacks(tried: Sequence[Tried], seconds: float) -> None:
+    """Put what became of all attacks between its marks in the page."""
+    path = Path(__file__).with_name("README.md")
+    marks = re.compile(r"(?<=<!-- attacks -->\n).*?(?=<!-- end of attacks -->)", re.DOTALL)
+    shown, found = marks.subn(lambda _: f"\n{_attacks_part(tried, seconds)}\n\n", path.read_text(encoding="utf-8"))
+    if found != 1:
+        sys.exit(f"{path}: expected the marks of attacks once, found them {found} times; put them back")
+    path.write_text(shown, encoding="utf-8")
+
+
+def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
+    rows = {one.name: one.rows for one in tried}
+    words = {name: (load_class(name).__doc__ or "").partition("\n")[0] for name in CLASSES}
+    told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {words[name]} |" for name in CLASSES]
+    here = f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return "\n\n".join(
+        (
+            f"{here}, {os.cpu_count()} cores, {seconds / 60:.0f} minutes.",
+            trust_table([row for name in CLASSES for row in rows[name]]),
+            "What is done, by the name that `TRUST_ARGS` takes:",
+            "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
+        )
+    )
 
 
 if __name__ == "__main__":

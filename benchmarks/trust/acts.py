@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchmarks.trust.table import ClassResult, Found
+from benchmarks.trust.classes import ClassResult, Found
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.processes import run_process

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.trust.classes import ClassResult, Found, held_out_cases
 from benchmarks.trust.judges import ANSWER, INPUTS, JUDGES
-from benchmarks.trust.table import ClassResult, Found, held_out_cases
 from skillopt.errors import InfrastructureError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice

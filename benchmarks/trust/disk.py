@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Self
 
+from benchmarks.trust.classes import ClassResult, Found
 from benchmarks.trust.forked import Command, Kill, load_all, run_forked
 from benchmarks.trust.places import Place
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
-from benchmarks.trust.table import ClassResult, Found
 from skillopt.commands.entry import main
 
 _ENDED_IN_ORDER: Final = (0, 1, 2, 3)

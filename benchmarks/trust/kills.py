@@ -12,12 +12,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from benchmarks.trust.classes import ClassResult, Found
 from benchmarks.trust.counted import count_calls
 from benchmarks.trust.forked import Command, Ended, Kill, load_all, run_forked
 from benchmarks.trust.mcp_kills import run_job, run_server
 from benchmarks.trust.places import Place
 from benchmarks.trust.projects import OPTIMIZE, skillopt
-from benchmarks.trust.table import ClassResult, Found
 from skillopt.commands.entry import main
 
 _SEED: Final = 20261122

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Final
 
+from benchmarks.trust.classes import ClassResult, Found
 from benchmarks.trust.mcp_kills import PipeServer
 from benchmarks.trust.projects import SOURCES, make_project
-from benchmarks.trust.table import ClassResult, Found
 
 _SEED: Final = 20261122
 _BATCH: Final = 8

@@ -9,8 +9,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from benchmarks.trust.classes import ClassResult, Found
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
-from benchmarks.trust.table import ClassResult, Found
 from tools.fake_providers.fake_anthropic import failure, fake_anthropic, follow_skill
 from tools.fake_providers.loopback import Answer, Body
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from benchmarks.trust.classes import ClassResult, Found
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
-from benchmarks.trust.table import ClassResult, Found
 
 _READING: Final = (("status",), ("log", "rows"), ("diff", "rows", "HEAD", "worktree"), ("gate", "HEAD"))
 _SECRET: Final = "text-from-outside-of-the-project"  # noqa: S105 - looks for it in what is printed
@@ -53,10 +53,11 @@ def _outside(folder: Path) -> list[str]:
         project = make_project(place / "project")
         config = project / "skillopt.toml"
         config.write_text(f'[skills.rows]\npath = "{path}"\nsuite = "suites/rows.jsonl"\n', encoding="utf-8")
-        failures += _check(project, ("log", "rows"), OPTIMIZE)
+        failures += _check(project, ("log", "rows"))
         ended = skillopt(project, *OPTIMIZE)
-        if ended.returncode != 2 or "Traceback" in ended.stderr:  # noqa: PLR2004 - as documented
-            failures.append(f"path {path!r} ended with {ended.returncode}: {ended.stderr[-300:]}")
+        said = ended.stdout + ended.stderr
+        if ended.returncode != 2 or "Traceback" in said or _SECRET in said:  # noqa: PLR2004 - as documented
+            failures.append(f"path {path!r} ended with {ended.returncode}: {said[-300:]}")
     return failures
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.trust.table import ClassResult, Found, held_out_cases
+from benchmarks.trust.classes import ClassResult, Found, held_out_cases
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.lint import find_marks, lint_change
 

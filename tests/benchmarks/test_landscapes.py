@@ -31,7 +31,7 @@ from skillopt.testing import InlineExecutor
 
 NAMES = sorted(WORLDS)
 # Rules, one of them in its last wording, one in two, one that goes too far and one put out of force,
-# pairs and rivals half and whole, and lines of every kind.
+# pairs half and whole, and lines of every kind.
 MIXED = document_of(
     (
         *(rule_line(rule) for rule in (0, 1, 2, 4, 5, 6, 8, 13)),
@@ -84,7 +84,7 @@ def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedR
 
 @pytest.mark.parametrize("changes", [{"parts": 2}, {"errors": 0.02}])
 def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(tmp_path: Path, changes: dict[str, float]) -> None:
-    world = replace(WORLDS["interacting"], pairs=(), test=12, **changes)  # type: ignore[arg-type]  # the values fit the fields they name
+    world = replace(WORLDS["harmful"], test=12, **changes)  # type: ignore[arg-type]  # the values fit the fields they name
     settings = make_settings(("test", {"preset": "paper", "max_rollouts": 400}))
     with closing(Ledger.open(tmp_path)) as ledger:
         drivers = Drivers(Target(world, 3), SimulatedModel(world, 3))

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,27 +10,22 @@ import pytest
 from benchmarks.published import oracle
 from benchmarks.published.__main__ import main
 from benchmarks.published.ace import FINER, FORMULA
-from benchmarks.published.benchmark import Benchmark, Item, Reading, draw, keep, suite_of
+from benchmarks.published.benchmark import Benchmark, Item, Reading, keep
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.catalogue import BENCHMARKS
 from benchmarks.published.oracle import check
-from benchmarks.published.results import numbers_of
+from benchmarks.published.results import ResultsFile, numbers_of
 from benchmarks.published.run import Measured, Plan, measure
-from benchmarks.published.skillsbench import SKILLSBENCH
 from benchmarks.published.sources import find
-from benchmarks.published.tatqa import TATQA
-from benchmarks.published.wtq import WTQ
 from skillopt import load_skill
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.skills.validation import check_trainable
-from skillopt.tasks import File, Split
+from skillopt.tasks import Split
 from skillopt.testing import ScriptedHarness, ScriptedModel
 
 PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
-TEN = json.dumps({"answers": ["10.5"], "scale": "percent"})
-LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
 
 
 @pytest.mark.parametrize(
@@ -41,13 +35,6 @@ LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
         (FORMULA, "It is Finish[15]", "15.0", 1),
         (FORMULA, "8.33", "8.33", 0),
         (FINER, '{"final_answer": "revenues, DebtX,Cash"}', "Revenues,Debt,Cash", 2 / 3),
-        (WTQ, '{"answer": ["100000", "Café (bar)"]}', '[["cafe", "cafe"], ["100,000", "100000.0"]]', 1),
-        (WTQ, '{"answer": "2004-xx-xx"}', '[["2004", "2004.0"]]', 1),
-        (WTQ, '{"answer": ["a", "b"]}', '[["a", "a"]]', 0),
-        (TATQA, '{"answer": ["10.5%"], "scale": ""}', TEN, 1),
-        (TATQA, '{"answer": 0.105, "scale": ""}', TEN, 1),
-        (TATQA, '{"answer": ["10.5"], "scale": "million"}', TEN, 0),
-        (TATQA, 'so {"answer": ["Debt", "cash"], "scale": ""}', LIST, 1),
     ],
 )
 def test_an_answer_is_scored_by_its_rules(benchmark: Benchmark, answer: str, expected: str, score: float) -> None:
@@ -126,53 +113,6 @@ def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_fr
         trained(reading, tmp_path, ScriptedHarness(rule_follower), usd=0.05)
 
 
-def test_published_skills_have_a_row_of_their_own(tmp_path: Path) -> None:
-    write_ace(tmp_path)
-    skills = (File("app/.claude/skills/sums/SKILL.md", b"Add."),)
-    items = draw(keep(FORMULA, FORMULA.read(tmp_path)), 3).items
-    reading = Reading(tuple(replace(item, curated=skills) for item in items))
-    rows = trained(reading, tmp_path / "store", ScriptedHarness(rule_follower)).rows
-    assert [row.name for row in rows] == ["nothing", "memory", "no skill", "curated", "start", "trained"]
-
-
-HARBOR = {
-    "task.toml": 'version = "1.0"\n[agent]\ntimeout_sec = 60\n',
-    "instruction.md": "Write the sum of {} and 2 to /app/sum.txt.",
-    "environment/Dockerfile": "FROM python:3.11-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\n",
-    "environment/skills/sums/SKILL.md": "---\nname: sums\ndescription: Sums.\n---\n\nAdd.\n",
-    "solution/solve.sh": "echo {} > /app/sum.txt\n",
-    "tests/test.sh": "grep -qx {} /app/sum.txt && echo 1 > /logs/verifier/reward.txt\n",
-}
-
-
-@pytest.mark.process
-def test_work_in_a_file_system_is_kept_where_its_solution_passes_and_its_skills_are_put_in_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for number in range(3):
-        for name, text in HARBOR.items():
-            given = number if name == "instruction.md" else number + 2 + (name[0] == "s") * (number == 2)
-            write(tmp_path, f"tasks/sum{number}/{name}", text.replace("{}", str(given)))
-    write(tmp_path, "tasks/broken/task.toml", "")
-    reading = SKILLSBENCH.read(tmp_path)
-    kept = keep(SKILLSBENCH, reading)
-    assert [item.id for item in kept.items] == ["sum0", "sum1"]
-    reasons = {one.id: one.reason for one in kept.left_out}
-    assert reasons["broken"].startswith("cannot be read: ")
-    assert reasons["sum2"].startswith("its gold answer fails: ")
-    placed = [file.path for file in kept.items[0].curated]
-    assert placed == ["app/.claude/skills/sums/SKILL.md", "app/.agents/skills/sums/SKILL.md"]
-    one_each = [replace(item, split=split) for item in kept.items for split in Split][:3]
-    with pytest.raises(UsageError, match="expected items in train"):
-        suite_of(SKILLSBENCH, Reading(tuple(one_each[:1])))
-
-
-def test_a_target_that_cannot_do_the_tasks_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["skillsbench", "--model", "openai/x", "--max-usd", "1"]) == 2
-    assert "add --harness claude-code" in capsys.readouterr().err
-
-
 def test_a_part_of_a_benchmark_is_tried_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_ace(tmp_path)
     assert (check(FORMULA, tmp_path).kept, check(FORMULA, tmp_path, 5).kept) == (72, 15)
@@ -197,6 +137,11 @@ def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_th
     note, rows = numbers_of(name)
     assert note
     assert all(row.paper and row.table for row in rows)
+
+
+def test_results_that_are_kept_are_what_the_command_writes() -> None:
+    kept = [ResultsFile.model_validate_json(path.read_bytes()) for path in (PUBLISHED / "results").glob("*.json")]
+    assert {one.benchmark for one in kept} == {"formula"}
 
 
 def test_the_command_lists_benchmarks_and_asks_for_a_cap(capsys: pytest.CaptureFixture[str]) -> None:

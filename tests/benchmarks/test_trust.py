@@ -9,9 +9,8 @@ import pytest
 from benchmarks.trust.__main__ import main
 from benchmarks.trust.acts import PLANTS, names_of, recorded_plants
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
-from benchmarks.trust.classes import CLASSES
+from benchmarks.trust.classes import CLASSES, HELD_OUT
 from benchmarks.trust.places import Place
-from benchmarks.trust.table import HELD_OUT
 from skillopt.rollouts import Acts, Score
 from skillopt.sandbox.bubblewrap import Sandbox
 

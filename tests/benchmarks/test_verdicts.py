@@ -2,8 +2,7 @@
 
 import pytest
 
-from benchmarks.simulated_verdicts import Change
-from benchmarks.verdicts import change_rates, gate_rates, here_rates, main
+from benchmarks.verdicts import Change, change_rates, gate_rates, here_rates, main
 from skillopt.review.result import ReviewAnswer
 
 SAME, MENDS = Change("same text"), Change("mends 40%", 0.8)

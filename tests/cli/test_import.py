@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 from skillopt.suites import load_suite
+from tests.contracts.format_contract import fixture_of
 from tests.fakes.projects import skillopt
-from tools.formats_table import fixture_of
 
 
 def project(folder: Path, shape: str) -> Path:

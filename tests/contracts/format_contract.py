@@ -5,10 +5,23 @@ from pathlib import Path
 
 from skillopt.suites import load_suite, plan_suite, read_tasks
 from skillopt.suites.writing import write_suite
-from tools.formats_table import FIXTURES, fixture_of
+
+_TESTS = Path(__file__).resolve().parents[1]
+FIXTURES = {
+    place.name: place
+    for folder in (_TESTS / "fakes" / "formats", *sorted(_TESTS.glob("contrib/*/shapes")))
+    for place in sorted(folder.iterdir())
+}
+"""Shape of task files → the folder of its fixture: those of the core, then those of packages of contrib."""
 
 _TEXTS = {".json", ".jsonl", ".yaml", ".yml", ".md", ".toml"}
 CORE_SHAPES = [shape for shape, place in FIXTURES.items() if place.parent.name == "formats"]
+
+
+def fixture_of(shape: str) -> Path:
+    """Return the skill folder, or else the suite folder, of a fixture."""
+    skill = FIXTURES[shape] / "orders"
+    return skill if skill.is_dir() else FIXTURES[shape]
 
 
 class FormatContract:

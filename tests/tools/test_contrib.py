@@ -1,4 +1,4 @@
-"""Each package of contrib can be deleted with its tests, page and row, and the core stands: tried in a copy."""
+"""Packages of contrib can be deleted with their tests, pages and rows, and the core stands: tried in copies."""
 
 import ast
 import os
@@ -67,15 +67,18 @@ def run(copy: Path, *arguments: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", sorted(CONTRIB))
-def test_without_one_package_all_the_rest_imports_and_what_asks_the_table_passes(name: str, tmp_path: Path) -> None:
-    run(copy_without([name], tmp_path), *SLICE)
+@pytest.mark.parametrize("half", [0, 1])
+def test_without_half_of_the_packages_all_the_rest_imports_and_what_asks_the_table_passes(
+    half: int, tmp_path: Path
+) -> None:
+    # Packages never import each other (import-linter), so those of a half can be missed together.
+    run(copy_without(sorted(CONTRIB)[half::2], tmp_path), *SLICE)
 
 
 @pytest.mark.process
 def test_without_any_package_all_quick_tests_are_found_and_those_that_ask_pass(tmp_path: Path) -> None:
     copy = copy_without(CONTRIB, tmp_path)
-    run(copy, "-k", "suites or nightly or execution or sandbox or test_project", *CORE)
+    run(copy, "-k", "(suites or nightly or execution or sandbox or test_project) and not any_file", *CORE)
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -2,7 +2,11 @@
 
 import csv
 
+import pytest
+
 from tools.power_table import COLUMNS, TABLE, make_row
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_table_is_what_the_gates_own_tests_show_in_simulation() -> None:

@@ -32,6 +32,7 @@ _PROMPT_FILE: Final = re.compile(r"[\w./-]+\.(?:txt|md|json)")
 _PROMPT_ENDINGS: Final = (".txt", ".md", ".json", ".yaml", ".yml")
 _TYPED: Final = re.compile(r"(?P<type>(?:not-)?[a-z][a-z-]+)(?:\([\d.]+\))?:\s*(?P<value>.*)", re.DOTALL)
 _MOST_CHOICES: Final = 200
+"""Combinations of the variables of one test: nobody who writes a few lists means more rollouts than that."""
 
 
 class PromptfooTest(ForeignEntry):

@@ -20,7 +20,7 @@ from skillopt.tasks import Environment, File, digest_of
 
 _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
-_SECONDS: Final = 120.0
+_SECONDS: Final = 120.0  # for what an engine does in a moment when it is idle; a build has an hour
 _LONGEST: Final = "172800"
 """Seconds after which a container ends that nobody is left to end: twice the longest limit of a task."""
 

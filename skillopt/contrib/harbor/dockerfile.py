@@ -2,13 +2,16 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+import shutil
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, takewhile
+from pathlib import Path
 from posixpath import basename, join, normpath
 from typing import Final
 
-from skillopt.contrib.harbor.system_packages import find_packages
 from skillopt.errors import SuiteError
 from skillopt.suites.foreign_files import Folder
 from skillopt.suites.reading import check_inputs
@@ -48,6 +51,8 @@ _UVX: Final = re.compile(r"\buvx\b|\buv\s+(?:run|add|tool)\b")
 _UV_SCRIPT: Final = re.compile(r"curl [^|&;]*astral\.sh/uv[^|&;]*\|[^|&;]*")
 _UV_IMAGE: Final = re.compile(r"--from[ =]ghcr\.io/astral-sh/uv\S* /uv ")
 _JOINS: Final = re.compile(r"[&|;]+")
+_DEBIAN: Final = tomllib.loads(Path(__file__).with_name("system_packages.toml").read_text(encoding="utf-8"))
+_NO_PART: Final = frozenset(_DEBIAN["no_part"].split())
 
 
 @dataclass(slots=True)
@@ -197,7 +202,7 @@ def _command(image: Image, words: Sequence[str], folder: Folder) -> bool:
     if name in ("apt-get", "apt"):
         if "install" in words:
             asked = (word for word in words[words.index("install") + 1 :] if not word.startswith("-"))
-            for kept, names in zip((image.found, image.packages, image.missing), find_packages(asked), strict=True):
+            for kept, names in zip((image.found, image.packages, image.missing), _find_packages(asked), strict=True):
                 kept.extend(names)
         return True
     if (pip := _PIP.match(line)) and line[pip.end() :].split()[:1] == ["install"]:
@@ -206,6 +211,29 @@ def _command(image: Image, words: Sequence[str], folder: Folder) -> bool:
         return wanted is not None
     needless = _FOR_NOTHING.fullmatch(f"{name} {line.partition(' ')[2]}") or _OF_AGENTS.search(f"{words[-1]}/")
     return needless is not None or _file_tool(image, name, words)
+
+
+def _find_packages(names: Iterable[str]) -> tuple[list[str], list[str], list[str]]:
+    """Sort packages of Debian: what is on this machine, what pip can give, and what is missing."""
+    found, python, missing = list[str](), list[str](), list[str]()
+    for name in (re.split(r"[=:/]", each)[0] for each in names):
+        if name in _NO_PART or name in _installed() or shutil.which(_DEBIAN["programs"].get(name, name)):
+            found.append(name)
+        elif name.startswith("python3-"):
+            plain = name.removeprefix("python3-")
+            python.append(_DEBIAN["python"].get(plain, plain))
+        elif not re.fullmatch(r"python3?(\.\d+)?(-\w+)?", name):
+            missing.append(name)
+    return found, python, missing
+
+
+@lru_cache(maxsize=1)
+def _installed() -> frozenset[str]:
+    try:
+        text = Path("/var/lib/dpkg/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    return frozenset(re.findall(r"^Package: (\S+)\nStatus: install ok installed$", text, re.MULTILINE))
 
 
 def _file_tool(image: Image, name: str, words: Sequence[str]) -> bool:

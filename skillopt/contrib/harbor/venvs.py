@@ -23,7 +23,7 @@ from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.tasks import digest_of
 
 _DONE: Final = ".complete"
-_SECONDS: Final = 900.0
+_SECONDS: Final = 900.0  # a package without a wheel is built from source, for minutes
 _MOST_BYTES: Final = 10 << 30
 _DAY, _LONGEST_IDLE = 86_400.0, 30 * 86_400.0
 _PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)

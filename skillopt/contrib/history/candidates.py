@@ -9,16 +9,12 @@ from typing import Final
 
 from skillopt.contrib.history.redaction import Redaction
 from skillopt.contrib.history.requests import Request, failure_key
-from skillopt.gate.families import likeness, wording
+from skillopt.gate.families import ALIKE, likeness, wording
 from skillopt.safety.plurals import count_noun
 from skillopt.suites.near_copies import is_near_copy, near_copies, word_digests
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
-_MOST_CRITERIA: Final = 8
-_LONGEST_CRITERION: Final = 600
-_LEAST_WORDS: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
-_ALIKE: Final = 0.8
 _WHOLE: Final = "The result does all that the request asks for, and nothing that it does not ask for."
 
 
@@ -30,7 +26,7 @@ class Candidate:
     why: str
 
 
-_FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
+FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
 """Gives the commit that a request was made at, and the files that it was about as they were there."""
 
 
@@ -40,14 +36,6 @@ def grouped_requests(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
     return sorted(
         groups, key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session)
     )
-
-
-def make_candidates(
-    groups: Iterable[Sequence[Request]], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
-) -> Iterator[Candidate]:
-    """Make a candidate of each group of near copies, when it is asked for."""
-    for group in groups:
-        yield _candidate(group, often, files_of, redaction)
 
 
 def without_twins(
@@ -85,13 +73,14 @@ class _Seen:
         return (
             self.content == other.content
             or is_near_copy(self.task.prompt, [other.words])
-            or likeness(self.wording, other.wording) >= _ALIKE
+            or likeness(self.wording, other.wording) >= ALIKE
         )
 
 
-def _candidate(
-    group: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
+def make_candidate(
+    group: Sequence[Request], often: Mapping[str, int], files_of: FilesOf, redaction: Redaction
 ) -> Candidate:
+    """Make a candidate of a group of near copies."""
     best = max(group, key=lambda one: (bool(one.corrections), one.started))
     commit, files = files_of(best)
     said = [text for one in group for text in one.corrections]
@@ -132,11 +121,11 @@ def _criteria(said: Iterator[str], failures: Iterator[str]) -> Iterator[str]:
     """Draft what must hold: the request itself, what the person said against results, and failures that came again."""
     yield _WHOLE
     flat = dict.fromkeys(" ".join(one.split()) for one in said)
-    heard = [text for text in flat if len(_WORD.findall(text)) >= _LEAST_WORDS]
-    for text in heard[:_MOST_CRITERIA]:
-        yield f"The result heeds what the person said of an earlier one: {text[:_LONGEST_CRITERION]}"
-    for line in list(dict.fromkeys(failures))[: _MOST_CRITERIA // 2]:
-        yield f"The work does not end in this failure: {line[:_LONGEST_CRITERION]}"
+    heard = [text for text in flat if len(_WORD.findall(text)) > 2]  # noqa: PLR2004 - "try again" names no criterion
+    for text in heard[:8]:  # a person has to read each of them
+        yield f"The result heeds what the person said of an earlier one: {text[:600]}"
+    for line in list(dict.fromkeys(failures))[:4]:
+        yield f"The work does not end in this failure: {line[:600]}"
 
 
 def task_name(prompt: str) -> str:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from skillopt.contrib.history.changed_lines import DEFINITION, NAME, ChangedLines, defined_names, new_names, side_of
+from skillopt.contrib.history.changed_lines import (
+    DEFINITION,
+    NAME,
+    ChangedLines,
+    defined_names,
+    new_names,
+    side_of,
+    squeezed,
+)
 
 _FENCE: Final = re.compile(r"^(?:```|~~~)")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\"'])")
@@ -64,8 +72,14 @@ _OF_FUNCTION: Final = re.compile(r"^\s*[-*+] `{0,2}\w*(?:[._]\w+)+`{0,2}(?:\(\))
 _CALLED: Final = re.compile(r"\b([a-z]\w*(?:\.\w+)*)\(")
 _DOTTED: Final = re.compile(r"`~?([a-z]\w*(?:\.\w+)+)(?:\(\))?`")
 _LONGEST_NOISE: Final = 12
+"""Words up to which an entry that names documents or tools is about these alone."""
+
 _MOST_MIXED: Final = 3
+"""Commits that a merge without a title of its own brings at most: more are several changes."""
+
 _LEAST_WORDS: Final = 6
+"""Different words without which nobody knows what is asked for."""
+
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _MOST_LINES: Final = 300
 """Lines of code that a change adds at most: what is larger is no task of one sitting."""
@@ -172,8 +186,8 @@ class _Answer:
         self._added = [line for one in self._code for line in one.added]
         self._removed = [line for one in self._code for line in one.removed]
         self.lines = len(self._added)
-        self._lines = {flat for line in self._added if len(flat := _squeezed(line)) >= _LEAST_CODE}
-        self._known = _squeezed(self._tests) + _squeezed("\n".join(self._removed))
+        self._lines = {flat for line in self._added if len(flat := squeezed(line)) >= _LEAST_CODE}
+        self._known = squeezed(self._tests) + squeezed("\n".join(self._removed))
         before = set(NAME.findall("\n".join(self._removed)))
         known = before | self._tested
         called = {name for line in self._added for name in _CALLED.findall(line) if not DEFINITION.match(line)}
@@ -204,9 +218,9 @@ class _Answer:
     def _tells(self, sentence: str, *, title: bool) -> bool:
         """Whether a sentence says how it was done, where, or only that tests were added."""
         words = set(NAME.findall(sentence))
-        quoted = [_squeezed(part) for part in re.findall(r"`+([^`]{3,200})`+", sentence)]
+        quoted = [squeezed(part) for part in re.findall(r"`+([^`]{3,200})`+", sentence)]
         signs = [part for part in quoted if not part.replace(".", "").isidentifier() and part not in self._known]
-        whole = [part for line in sentence.splitlines() if len(part := _squeezed(line)) >= _LEAST_CODE * 2]
+        whole = [part for line in sentence.splitlines() if len(part := squeezed(line)) >= _LEAST_CODE * 2]
         in_code = any(part in line for part in (*signs, *whole) for line in self._lines)
         paths = any(one.path in sentence or f"{one.path.rpartition('/')[2]}:" in sentence for one in self._code)
         named = {*_CALLED.findall(sentence), *_DOTTED.findall(sentence)}
@@ -254,10 +268,6 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 def _is_list(lines: Sequence[str]) -> bool:
     return sum(bool(re.match(r"^\s*(?:[-*+]|\d+[.)]) ", line)) for line in lines) >= max(1, len(lines) // 3)
-
-
-def _squeezed(line: str) -> str:
-    return "".join(line.split())
 
 
 def _is_code(name: str) -> bool:

@@ -23,7 +23,7 @@ DEFINITION: Final = re.compile(
 )
 _ASSIGNED: Final = re.compile(r"^(?P<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 NAME: Final = re.compile(r"[A-Za-z_]\w+")
-_LONGEST_SIGNATURE: Final = 12
+_LONGEST_SIGNATURE: Final = 12  # lines; a bracket in a string may never be closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ def defined_names(lines: Iterable[str]) -> set[str]:
 
 def new_names(one: ChangedLines, wanted: Collection[str], removed: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the signatures of names that are wanted and new, or new in form, each with the start of its docstring."""
-    gone, before = {_squeezed(line) for line in removed}, {name for line in removed for name in NAME.findall(line)}
+    gone, before = {squeezed(line) for line in removed}, {name for line in removed for name in NAME.findall(line)}
     for at, line in enumerate(one.added):
         found = DEFINITION.match(line) or _ASSIGNED.match(line)
-        if not found or found["name"] not in wanted or _squeezed(line) in gone or found["name"].startswith("test"):
+        if not found or found["name"] not in wanted or squeezed(line) in gone or found["name"].startswith("test"):
             continue
         if found.re is DEFINITION:
             signature, end = _signature(one.added, at)
@@ -85,7 +85,8 @@ def new_names(one: ChangedLines, wanted: Collection[str], removed: Sequence[str]
             yield found["name"], ""
 
 
-def _squeezed(line: str) -> str:
+def squeezed(line: str) -> str:
+    """Leave out all white space."""
     return "".join(line.split())
 
 

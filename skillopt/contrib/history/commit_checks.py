@@ -36,11 +36,11 @@ def pytest_sessionfinish():
     with open({_OUTCOMES!r}, "w") as file:
         json.dump(found, file)
 """
-_SECONDS: Final = 120.0
+_SECONDS: Final = 120.0  # for the tests of one change; the check of every rollout takes as long
 _RUNS: Final = 3
 """Runs of each state that must agree; the first tells which tests there are, the others are the task's own check."""
 
-_MOST_FILES: Final = 12
+_MOST_FILES: Final = 12  # of code; a change of more is no task of one sitting
 _RUN_BY_PYTEST: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests)\.py$")
 _CONFIGS: Final = {
     "pytest.ini": "",

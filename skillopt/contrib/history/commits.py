@@ -26,7 +26,7 @@ from skillopt.versions.history import MergedChange, is_shallow, merged_changes, 
 from skillopt.versions.repository import Repository
 
 _MOST_COMMITS: Final = 5_000  # of a history without end; it is said where to go on
-_MOST_CHECKED: Final = 200
+_MOST_CHECKED: Final = 200  # by one command, at seconds each; the next one goes on behind them
 _MENTION: Final = re.compile(r"\s*\b(?:by|thanks to|from|via|cc) @[\w-]+", re.IGNORECASE)
 _UNCOUNTED: Final = frozenset({"no change of tests", "the first commit of this clone"})
 

@@ -16,7 +16,7 @@ import typer
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
-from skillopt.contrib.history.candidates import grouped_requests, make_candidates, without_twins
+from skillopt.contrib.history.candidates import grouped_requests, make_candidate, without_twins
 from skillopt.contrib.history.change_prompts import without_frame
 from skillopt.contrib.history.commit_checks import find_test_command
 from skillopt.contrib.history.commits import CommitHarvest
@@ -33,7 +33,7 @@ from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import review_lock
 from skillopt.suites.config_lines import put_file
-from skillopt.suites.near_copies import near_copies, word_digests
+from skillopt.suites.near_copies import word_digests
 from skillopt.suites.review_file import Decision, put_candidates, read_candidates, remove
 from skillopt.suites.suite_file import tasks_in
 from skillopt.suites.writing import task_entry
@@ -49,12 +49,10 @@ if TYPE_CHECKING:  # drivers are imported on use
 
     _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
 
-_LEAST: Final = 2
-
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
 """Seconds within which a session must have been written to."""
-_MOST_REQUESTS: Final = 3_000
+_MOST_REQUESTS: Final = 3_000  # the newest; each is compared with all others
 _NOTICE: Final = 200
 """Logs after which it is said how far it is."""
 
@@ -237,9 +235,6 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"not read: {count_noun(result['skipped_lines'], 'line')}, {count_noun(result['links'], 'link')}"
     for one in result["skills"]:
         yield from _skill_lines(one)
-    if result["unskilled"]:
-        yield "asked again and again without a skill:"
-        yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
     yield from [how_to_accept(one, "harvest") for one in result["skills"] if one["review"]][:1]
 
 
@@ -304,7 +299,7 @@ class _Work:
         ]
         files_of = partial(self._files_of, closed=_closed(self._project, target))
         groups = grouped_requests(requests)
-        made = make_candidates(groups, self._often, files_of, self._redaction)
+        made = (make_candidate(group, self._often, files_of, self._redaction) for group in groups)
         dropped = _dropped_candidates(self._project, target.name)
         known = tasks_in(target.suite_path)
         kept, left_out = without_twins(made, known, count, dropped)
@@ -334,23 +329,8 @@ class _Work:
             "skipped_lines": tally.long + tally.broken,
             "links": tally.links,
             "skills": skills,
-            "unskilled": list(self._unskilled()),
-            "without_skill": len(self._bare),
+            "without_skill": sum(not self._known & _named(one.skills) for one in read.requests),
         }
-
-    @property
-    def _bare(self) -> list[Request]:
-        """The requests for which no skill of this project was in use."""
-        return [one for one in self._read.requests if not self._known & _named(one.skills)]
-
-    def _unskilled(self) -> Iterator[tuple[str, int]]:
-        """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
-        bare = self._bare
-        groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
-        for group in groups[:10]:
-            if len(group) >= _LEAST:
-                text = self._redaction.text(bare[group[0]].text)
-                yield " ".join(text.split())[:200], len(group)
 
     def _files_of(self, request: Request, closed: tuple[str, ...]) -> tuple[str, tuple[File, ...]]:
         commit = commit_at(self._repository, request.started, request.branch, request.commit)
@@ -479,8 +459,8 @@ def _found(
         if not place.exists():
             raise UsageError(f"expected a folder or file of sessions, found nothing at {place}; correct --from")
         for path in [place] if place.is_file() else find_logs(place, read.tally):
-            own = [logs for logs in readers if _is_of(logs, path)]
-            yield from ((logs, path) for logs in own[:1])
+            codex = path.name.startswith("rollout-") or "codex" in path.name
+            yield from [(logs, path) for logs in readers if (logs.client == "codex") == codex][:1]
 
 
 def _recent(read: _ReadSessions, logs: "_SessionLogs", roots: tuple[str, ...]) -> Iterator[Path]:
@@ -492,10 +472,6 @@ def _recent(read: _ReadSessions, logs: "_SessionLogs", roots: tuple[str, ...]) -
             read.left_out["older"] += 1
         else:
             yield path
-
-
-def _is_of(logs: "_SessionLogs", path: Path) -> bool:
-    return (logs.client == "codex") == (path.name.startswith("rollout-") or "codex" in path.name)
 
 
 def _written(path: Path) -> float:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 _NAME: Final = "[name]"
-_LEAST: Final = 3
+_LEAST: Final = 3  # characters; two are a word in many texts
 _LEAST_LOCAL: Final = 5
 """Characters from which the part of an address before the @ is no ordinary word."""
 

@@ -31,6 +31,8 @@ _ENTROPY: Final = 4.0
 """Bits a character from which a long word with digits is random."""
 
 _LONGEST_LINE: Final = 2_000
+"""Characters that are scanned at once: a scanner's patterns are made for lines as people write them."""
+
 _WIDE: Final = {
     code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1B), 0xFF1D, *range(0xFF20, 0xFF3B), *range(0xFF41, 0xFF5B))
 }
@@ -128,10 +130,8 @@ class Redaction:
     def _secrets(self, text: str) -> Iterable[str]:
         yield from (text[found.start : found.end] for found in find_credentials(text))
         for line in text.splitlines():
-            # A scanner's patterns are made for lines as people write them; of a longer one, pieces that overlap.
             for at in range(0, len(line) or 1, _LONGEST_LINE // 2):
-                piece = line[at : at + _LONGEST_LINE]
-                yield from self._find(piece)
+                yield from self._find(line[at : at + _LONGEST_LINE])  # pieces of a longer line overlap
             yield from (found["value"] for found in _NAMED.finditer(line))
             yield from (found[0] for found in _HEX.finditer(line))
             yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))

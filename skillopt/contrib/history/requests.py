@@ -8,9 +8,9 @@ from typing import Final
 
 from skillopt.targets.past_session import PastSession, PastTurn
 
-_LEAST_WORDS: Final = 4
-_LONGEST: Final = 6_000
-_LONGEST_CORRECTION: Final = 1_500
+_LEAST_WORDS: Final = 4  # fewer only go on with what was said before
+_LONGEST: Final = 6_000  # characters; what is longer is a document that was pasted
+_LONGEST_CORRECTION: Final = 1_500  # characters; what is longer asks for something new
 _OFTEN: Final = 3
 """Sessions in which a failure is seen before it is a repeated one."""
 

@@ -38,10 +38,13 @@ _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""
 
 _WORKER_BYTES: Final = 100_000_000
+"""Memory of the worker process alone."""
+
 _MOST_BYTES: Final = 256_000_000
 """Bytes that a rollout may leave in its workspace."""
 
 _CHECK_SECONDS: Final = 120.0
+"""A node starts a process for its first task, which imports all that the target needs."""
 
 
 def check_node(harness: Harness, expected: tuple[str, str], settings: Settings, login: str) -> str:

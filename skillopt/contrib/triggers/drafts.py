@@ -36,7 +36,6 @@ _SIBLINGS: Final = "Siblings-Digest"
 """Trailers of a description: its training, the error spent, digests of the one before and of those beside."""
 
 _WIDTH: Final = 72  # of a commit's message
-_LONGEST_REQUEST: Final = 200
 
 _Trailers = tuple[tuple[str, str], ...]
 
@@ -207,7 +206,7 @@ def _of(rate: TriggerRate) -> str:
 
 
 def _shortened(request: str) -> str:
-    return disarm(truncate(mask(" ".join(request.split())), _LONGEST_REQUEST))
+    return disarm(truncate(mask(" ".join(request.split())), 200))
 
 
 def description_digest(text: str) -> str:

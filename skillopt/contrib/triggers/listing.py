@@ -11,7 +11,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-_CHARACTERS_OF_A_TOKEN: Final = 4
+_CHARACTERS_OF_A_TOKEN: Final = 4  # as both clients count: they ask no tokenizer
 _WITHOUT_TABLE: Final = 35
 """Tokens of a table of roots that cost Codex nothing, because what it writes around the table is shorter then."""
 

@@ -28,7 +28,7 @@ from skillopt.tasks import Suite
 _MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""
 
-_MOST_SET_BYTES: Final = 20_000_000
+_MOST_SET_BYTES: Final = 20_000_000  # as the input files of a task may have
 
 
 @dataclass(frozen=True, slots=True)

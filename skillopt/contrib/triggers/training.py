@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Final
 
 from skillopt.contrib.triggers.description import MOST_DESCRIPTION, check_description, with_description
@@ -22,7 +23,6 @@ from skillopt.gate.comparison import Pairs, check_coverage
 from skillopt.gate.decide import Verdict
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, Gate
-from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,
@@ -36,8 +36,8 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 
-_MOST_WITHOUT_PROGRESS: Final = 3
-_MOST_GROWTH: Final = 10
+_MOST_WITHOUT_PROGRESS: Final = 3  # each has seen what became of those before it
+_MOST_GROWTH: Final = 10  # times the held-out requests; nobody writes more to prove one description
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,12 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
 def _more_requests(verdict: Verdict, training: DescriptionTraining) -> int:
     """Count the held-out requests to add until a gain of this size would be shown; 0 for too many."""
     held_out = len(training.held_out)
+    budget = ErrorBudget.after(1.0 - training.settings.confidence, training.earlier)
     for size in range(held_out + 1, _MOST_GROWTH * held_out + 1):
         wins, losses = verdict.wins * size // held_out, -(-verdict.losses * size // held_out)
-        budget = ErrorBudget.after(1.0 - training.settings.confidence, training.earlier)
-        if flip_signs([[1.0] * wins + [-1.0] * losses], budget.allowance_for(size), LookPlan()).shown:
+        # One look at gains of one request each is the exact sign test.
+        p_value = sum(comb(wins + losses, more) for more in range(wins, wins + losses + 1)) / 2 ** (wins + losses)
+        if p_value <= budget.allowance_for(size):
             return size - held_out
     return 0
 

@@ -25,7 +25,6 @@ from skillopt.contrib.triggers.plan import TriggerAsk, expect_trainable, plan_tr
 from skillopt.contrib.triggers.run import TrainedTriggers, train_triggers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import check_coverage
-from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -150,7 +149,8 @@ def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
     lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     if result.commit:
         lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
-        more = "" if result.outcome == Outcome.ACCEPT.value else "write more requests and run this again, or "
+        accepted = result.verdict is not None and result.verdict.accepted
+        more = "" if accepted else "write more requests and run this again, or "
         review = f"skillopt diff {result.skill} draft"
         lines.append(f"next: {more}skillopt take {result.skill}    (review it first: {review})")
     else:

@@ -14,8 +14,7 @@ from skillopt.suites.formats import find_tasks
 from skillopt.suites.reading import Reading
 from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
-from tests.contracts.format_contract import FormatContract
-from tools.formats_table import fixture_of
+from tests.contracts.format_contract import FormatContract, fixture_of
 
 
 @pytest.mark.parametrize("shape", ["promptfoo", "plugin-eval"])

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_table import AgentTable
-from skillopt.contrib.harbor import containers, system_packages
+from skillopt.contrib.harbor import containers, dockerfile
 from skillopt.contrib.harbor.image_root import ImageRoot, prepared
-from skillopt.contrib.harbor.oracle import check_oracles, run_oracle
-from skillopt.contrib.harbor.oracle_record import OracleResult
+from skillopt.contrib.harbor.oracle import OracleResult, SolutionOracles, run_oracle
 from skillopt.errors import InfrastructureError
 from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
@@ -26,8 +25,8 @@ from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import Environment, File, Task
 from skillopt.verifiers import load_verifier
+from tests.contracts.format_contract import fixture_of
 from tests.fakes.projects import make_project, skillopt
-from tools.formats_table import fixture_of
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
@@ -65,7 +64,7 @@ FILES = {
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(system_packages, "_installed", frozenset)
+    monkeypatch.setattr(dockerfile, "_installed", frozenset)
 
 
 def written(folder: Path, files: Mapping[str, str] | None = None) -> Path:
@@ -208,7 +207,7 @@ def test_what_a_task_asks_for_that_is_not_here_is_named(tmp_path: Path, file: st
 def test_missing_packages_of_the_system_are_named_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_packages, "_installed", lambda: frozenset({"git"}))
+    monkeypatch.setattr(dockerfile, "_installed", lambda: frozenset({"git"}))
     files = {"environment/Dockerfile": "FROM debian:12\nRUN apt-get install -y git no-such-office\n"}
     solved = one_task(tmp_path, files)
     (tmp_path / "tasks/ids/solution/solve.sh").unlink()
@@ -237,13 +236,13 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     bad = replace(one_task(tmp_path / "a", {"solution/solve.sh": "echo 4 > /app/ids.txt; exit 3\n"}), id="bad")
     lax = replace(one_task(tmp_path / "b", {"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}), id="lax")
 
-    results = check_oracles([bad, lax], tmp_path, told.append)
+    results = SolutionOracles().check([bad, lax], tmp_path, told.append)
 
     assert [result.counts for result in results] == [False, False]
     assert "solution does not pass" in results[0].words
     assert "solve.sh: status 3" in results[0].words
     assert results[1].words == "doing nothing passes"
-    assert check_oracles([bad, lax], tmp_path, told.append) == results
+    assert SolutionOracles().check([bad, lax], tmp_path, told.append) == results
     assert len(told) == 2
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from skillopt.contrib.history.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.contrib.history.candidates import Candidate, grouped_requests, make_candidate, without_twins
 from skillopt.contrib.history.redaction import Redaction
 from skillopt.contrib.history.requests import Request
 from skillopt.tasks import File, Task, VerifierSpec
@@ -22,7 +22,8 @@ def nothing(_: str) -> Iterable[str]:
 
 def chosen(*requests: Request, files: tuple[File, ...] = (), often: dict[str, int] | None = None) -> list[Candidate]:
     groups = grouped_requests(requests)
-    return list(make_candidates(groups, often or {}, lambda _: ("c" * 40, files), Redaction(nothing)))
+    redaction = Redaction(nothing)
+    return [make_candidate(group, often or {}, lambda _: ("c" * 40, files), redaction) for group in groups]
 
 
 def criteria(one: Candidate) -> list[str]:

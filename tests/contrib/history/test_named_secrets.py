@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.contrib.history.candidates import make_candidates
+from skillopt.contrib.history.candidates import make_candidate
 from skillopt.contrib.history.redaction import Redaction
 from skillopt.contrib.history.requests import Request, failure_key, repeated_failures
 from skillopt.tasks import File
@@ -59,9 +59,9 @@ def test_a_failure_is_redacted_before_its_digits_go() -> None:
     often = repeated_failures(requests)
     assert often == {failure_key(line): 3}
     redaction = Redaction(lambda _: ())
-    for made in make_candidates([(one,) for one in requests[:1]], often, lambda _: ("", ()), redaction):
-        assert "password=[secret value] at 0:0" in made.task.verifier.options
-        assert "hunter" not in str(made)
+    made = make_candidate(requests[:1], often, lambda _: ("", ()), redaction)
+    assert "password=[secret value] at 0:0" in made.task.verifier.options
+    assert "hunter" not in str(made)
 
 
 def test_a_secret_that_one_request_names_is_gone_from_the_others_and_from_names_of_files() -> None:
@@ -72,7 +72,7 @@ def test_a_secret_that_one_request_names_is_gone_from_the_others_and_from_names_
     ]
     redaction.learn(*(one.text for one in requests))
     files = (File("data/hunter22gold77.csv", b"a"), File("data/b.csv", b"b"))
-    made = list(make_candidates([(one,) for one in requests], {}, lambda _: ("c" * 40, files), redaction))
+    made = [make_candidate((one,), {}, lambda _: ("c" * 40, files), redaction) for one in requests]
     assert "hunter" not in str([one.task for one in made])
     assert [[file.path for file in one.task.files] for one in made] == [["data/b.csv"]] * 2
     assert all("1 file left out" in one.why for one in made)

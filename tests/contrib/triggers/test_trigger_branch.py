@@ -1,5 +1,6 @@
 """A trained description is an ordinary draft: it is taken, declined and told like any other."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,18 @@ def trained(folder: Path) -> dict[str, Any]:
     return as_json(folder, "trigger", "expense-claims", "--train", "--repeats", "1")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Return a project with an accepted description."""
-    folder = make_siblings(tmp_path / "project")
+@pytest.fixture(scope="module")
+def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train a description, once; nobody changes this project."""
+    folder = make_siblings(tmp_path_factory.mktemp("trained") / "project")
     assert trained(folder)["outcome"] == "accept"
     return folder
+
+
+@pytest.fixture
+def project(trained_once: Path, tmp_path: Path) -> Path:
+    """Return a copy of a project with an accepted description."""
+    return shutil.copytree(trained_once, tmp_path / "project", symlinks=True)
 
 
 def test_a_description_that_a_person_takes_is_a_version_and_training_goes_on_from_it(project: Path) -> None:

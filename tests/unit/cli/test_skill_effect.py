@@ -52,6 +52,7 @@ def test_with_more_skills_each_needs_a_clearer_effect() -> None:
     assert [effect(clear, skills) for skills in (1, 20)] == [SkillEffect.HELPS, SkillEffect.CANNOT_TELL]
 
 
+@pytest.mark.slow
 def test_of_many_skills_without_an_effect_one_is_said_to_have_one_in_at_most_a_tenth_of_comparisons() -> None:
     random, wrong, comparisons = Random(1), 0, 100
 

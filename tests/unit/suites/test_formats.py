@@ -11,8 +11,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.formats import find_tasks
 from skillopt.tasks import Task
-from tests.contracts.format_contract import CORE_SHAPES, FormatContract
-from tools.formats_table import fixture_of
+from tests.contracts.format_contract import CORE_SHAPES, FormatContract, fixture_of
 
 
 def tasks_of(shape: str) -> dict[str, Task]:
