@@ -1,0 +1,132 @@
+"""Measure contestants with a real model: no skill, start, a text written by hand, one shot, and training.
+
+A contestant's text answers the 20 held-out tasks, which no step of any of them saw. The optimizer model answers by
+hand-off: who answers gets the prompt file and nothing else. Replies are kept in `replies` by prompt, so that a row is
+measured again without a key and without anybody; a prompt that has changed is asked anew.
+"""
+
+import difflib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from benchmarks.llm.houses import House
+from benchmarks.llm.rows import FOLDER, Row
+from benchmarks.published.run import handed_over
+from skillopt import Settings, Skill, evaluate, optimize
+from skillopt.execution.results import OptimizeResult
+from skillopt.loop.events import Event, GateDecided
+from skillopt.prompts.proposed_edits import read_reflection
+from skillopt.protocols import Model
+from skillopt.reports.lines import event_line
+from skillopt.rollouts import Reply, Usage
+from skillopt.settings import Preset
+from skillopt.skills.edits import apply_edits
+from skillopt.targets.handoff import HandoffModel
+from skillopt.tasks import Split
+
+CONTEXTS: Final = 2
+_ANSWER_TOKENS: Final = 60
+_TIMES_ONE_SHOT: Final = 3
+"""Cap of a training, in rollouts of one shot: as many as the goals of the loop allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Overheard:
+    """A model whose replies are noted, so that the first one can be taken as it is."""
+
+    asked: Model
+    replies: list[str] = field(default_factory=list)
+
+    @property
+    def identity(self) -> str:
+        return self.asked.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        return self.asked.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        found = self.asked.reply(prompt, system=system, schema=schema)
+        self.replies.append(found.text)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """One model on one suite; `by` is who answers for the optimizer model."""
+
+    house: House
+    model: str
+    base_url: str
+    store: Path
+    by: str = ""
+
+    def fixed(self) -> Iterator[Row]:
+        """Measure what is not trained."""
+        yield self._row("no skill", None)
+        yield self._row("start", self.house.skill("start"))
+        yield self._row("written by hand", self.house.skill("by_hand"))
+
+    def trained(self, seed: int, preset: Preset = Preset.DEFAULT) -> Iterator[Row]:
+        """Train by hand-off and measure what is handed over, and beside the default preset its first reply."""
+        model = _Overheard(HandoffModel(FOLDER / "replies"))
+        name = "trained" if preset is Preset.DEFAULT else f"trained, {preset} preset"
+        row = self._train(name, model, seed, preset, self.by)
+        if preset is Preset.DEFAULT:
+            once = self._row("one shot", _taken_as_it_is(self.house.skill("start"), model.replies[0]), seed)
+            yield replace(once, rollouts=self._learnt, calls=1, by=self.by)
+        yield row
+
+    def trained_by_itself(self, seed: int) -> Row:
+        """Train with the target as optimizer model, so that nobody answers."""
+        return self._train("trained, target as optimizer", f"openai-compatible/{self.model}", seed, Preset.DEFAULT, "")
+
+    @property
+    def _learnt(self) -> int:
+        return sum(split is Split.TRAIN for split, _ in self.house.suite().splits)
+
+    @property
+    def _settings(self) -> Mapping[str, object]:
+        named = {"harness": f"chat/openai-compatible/{self.model}", "base_url": self.base_url, "workers": CONTEXTS}
+        return {**named, "rollout_tokens": _ANSWER_TOKENS}
+
+    def _row(self, contestant: str, skill: Skill | None, seed: int = 0) -> Row:
+        settings = Settings.model_validate(self._settings)
+        found = evaluate(skill, self.house.suite(), split=Split.TEST, settings=settings, store=self.store)
+        return Row(self.model, self.house.name, seed, contestant, passed=found.passed, tasks=found.measured)
+
+    def _train(self, name: str, model: Model | str, seed: int, preset: Preset, by: str) -> Row:
+        """Train on the tasks that are not held out."""
+        start, suite, began = self.house.skill("start"), self.house.suite(), time.monotonic()
+        learnt = replace(suite, splits=tuple(row for row in suite.splits if row[0] is not Split.TEST))
+        most = _TIMES_ONE_SHOT * self._learnt
+        chosen = {**self._settings, "seed": seed, "preset": preset, "max_rollouts": most}
+        result = optimize(start, learnt, model=model, settings=chosen, store=self.store, on_event=show)
+        minutes = round((time.monotonic() - began) / 60, 1)
+        text, grade = handed_over(result)
+        learnt_lines = difflib.ndiff(start.text.splitlines(keepends=True), text.text.splitlines(keepends=True))
+        print("What was learnt:\n" + "".join(line for line in learnt_lines if line[0] in "+-"), file=sys.stderr)
+        row = replace(self._row(name, text, seed), by=by, grade=grade, minutes=minutes)
+        return _stating(replace(row, rollouts=result.rollouts, calls=result.calls), result, text)
+
+
+def _stating(row: Row, result: OptimizeResult, text: Skill) -> Row:
+    """Add the gain that the run states of the text that it hands over."""
+    decided = (event for event in reversed(result.events) if isinstance(event, GateDecided))
+    verdict = next((event.verdict for event in decided if event.text == text.document.text), None)
+    return replace(row, gain=verdict.gain, low=verdict.low, high=verdict.high) if verdict else row
+
+
+def _taken_as_it_is(start: Skill, reply: str) -> Skill:
+    """Return the text that the first reply makes of the start: one shot."""
+    edits = [edit.named(f"e{number}") for number, edit in enumerate(read_reflection(reply).edits, 1)]
+    return start.with_document(apply_edits(start.document, edits).document)
+
+
+def show(event: Event) -> None:
+    """Print what happens to stderr."""
+    if line := event_line(event):
+        print(line, file=sys.stderr, flush=True)
