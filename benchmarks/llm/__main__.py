@@ -23,7 +23,10 @@ from skillopt.errors import AnswersPendingError
 from skillopt.settings import Preset
 from tools.fetch_llm import MissingLlmError, find_llm
 
-_CONTESTANTS = ("fixed", "trained", "paper", "itself")
+_PORT = 8137
+"""The address is part of the name that rollouts are recorded under, so a free port would run them anew."""
+
+_CONTESTANTS = ("fixed", "trained", "paper", "gepa", "itself")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +73,7 @@ def _served(model: str, base_url: str) -> Iterator[str]:
     if base_url:
         yield base_url
         return
-    with serve(find_llm(model), 0, CONTEXTS) as served:
+    with serve(find_llm(model), _PORT, CONTEXTS) as served:
         yield served
 
 
@@ -81,6 +84,8 @@ def _rows(measuring: Measuring, contestants: Sequence[str], seed: int) -> Iterat
         yield from measuring.trained(seed)
     if "paper" in contestants:
         yield from measuring.trained(seed, Preset.PAPER)
+    if "gepa" in contestants:
+        yield measuring.trained_by_gepa(seed)
     if "itself" in contestants:
         yield measuring.trained_by_itself(seed)
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from benchmarks.llm.gepa_row import train_by_gepa
 from benchmarks.llm.houses import House
 from benchmarks.llm.rows import FOLDER, Row
 from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, evaluate, optimize
-from skillopt.execution.results import OptimizeResult
+from skillopt.execution.results import EvaluateResult, OptimizeResult
 from skillopt.loop.events import Event, GateDecided
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.protocols import Model
@@ -26,7 +27,7 @@ from skillopt.rollouts import Reply, Usage
 from skillopt.settings import Preset
 from skillopt.skills.edits import apply_edits
 from skillopt.targets.handoff import HandoffModel
-from skillopt.tasks import Split
+from skillopt.tasks import Split, Suite
 
 CONTEXTS: Final = 2
 _ANSWER_TOKENS: Final = 60
@@ -83,6 +84,19 @@ class Measuring:
     def trained_by_itself(self, seed: int) -> Row:
         """Train with the target as optimizer model, so that nobody answers."""
         return self._train("trained, target as optimizer", f"openai-compatible/{self.model}", seed, Preset.DEFAULT, "")
+
+    def trained_by_gepa(self, seed: int) -> Row:
+        """Train by GEPA with as many rollouts, by hand-off."""
+        settings, began = Settings.model_validate(self._settings), time.monotonic()
+
+        def run(skill: Skill, suite: Suite) -> EvaluateResult:
+            return evaluate(skill, suite, split=Split.VAL, settings=settings, store=self.store)
+
+        model, most = HandoffModel(FOLDER / "replies"), _TIMES_ONE_SHOT * self._learnt
+        found = train_by_gepa(self.house.skill("start"), self.house.suite(), model, run, most, seed)
+        minutes = round((time.monotonic() - began) / 60, 1)
+        row = self._row("trained by GEPA", found.skill, seed)
+        return replace(row, rollouts=found.rollouts, calls=found.calls, minutes=minutes, by=self.by)
 
     @property
     def _learnt(self) -> int:
