@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.llm.houses import HOUSES
-from benchmarks.llm.measuring import CONTEXTS, Measuring
-from benchmarks.llm.rows import Row, draw_rows, read_rows, record_row, write_table
+from benchmarks.llm.measuring import CONTEXTS, TIMES_ONE_SHOT, Measuring
+from benchmarks.llm.rows import Row, draw_rows, read_rows, record_row, write_summary, write_table
 from benchmarks.llm.server import serve
 from skillopt import SkilloptError
 from skillopt.errors import AnswersPendingError
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--house", choices=sorted(HOUSES), action="append", help="suites; all when none is named")
     parser.add_argument("--contestant", choices=_CONTESTANTS, action="append", help="fixed and trained when none")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--times", type=int, default=TIMES_ONE_SHOT, help="cap of a training, in rollouts of one shot")
     parser.add_argument("--by", default="", help="who answers for the optimizer model")
     parser.add_argument("--store", type=Path, default=Path(tempfile.gettempdir()) / "skillopt-llm")
     parser.add_argument("--record", action="store_true", help="keep the rows, in place of those of the same before")
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.picture.write_text(draw_rows(read_rows(), chosen.measure or "qwen-1.5b"), encoding="utf-8")
         return 0
     if not chosen.measure:
-        print(write_table(read_rows()))
+        print(f"{write_summary(read_rows())}\n\n{write_table(read_rows())}")
         return 0
     pending = ""
     try:
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name in chosen.house or sorted(HOUSES):
                 measuring = Measuring(HOUSES[name], chosen.measure, base_url, chosen.store, chosen.by)
                 try:
-                    for row in _rows(measuring, chosen.contestant or ["fixed", "trained"], chosen.seed):
+                    for row in _rows(measuring, chosen.contestant or ["fixed", "trained"], chosen.seed, chosen.times):
                         if chosen.record:
                             record_row(row)
                         print(write_table([row]).splitlines()[-1], flush=True)
@@ -77,13 +78,13 @@ def _served(model: str, base_url: str) -> Iterator[str]:
         yield served
 
 
-def _rows(measuring: Measuring, contestants: Sequence[str], seed: int) -> Iterator[Row]:
+def _rows(measuring: Measuring, contestants: Sequence[str], seed: int, times: int) -> Iterator[Row]:
     if "fixed" in contestants:
         yield from measuring.fixed()
     if "trained" in contestants:
-        yield from measuring.trained(seed)
+        yield from measuring.trained(seed, times=times)
     if "paper" in contestants:
-        yield from measuring.trained(seed, Preset.PAPER)
+        yield from measuring.trained(seed, Preset.PAPER, times)
     if "gepa" in contestants:
         yield measuring.trained_by_gepa(seed)
     if "itself" in contestants:

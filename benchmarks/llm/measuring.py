@@ -9,7 +9,7 @@ import difflib
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,11 +19,9 @@ from benchmarks.llm.rows import FOLDER, Row
 from benchmarks.published.run import handed_over
 from skillopt import Settings, Skill, evaluate, optimize
 from skillopt.execution.results import EvaluateResult, OptimizeResult
-from skillopt.loop.events import Event, GateDecided
-from skillopt.prompts.proposed_edits import read_reflection
+from skillopt.loop.events import Event, GateDecided, PatchTested
 from skillopt.protocols import Model
 from skillopt.reports.lines import event_line
-from skillopt.rollouts import Reply, Usage
 from skillopt.settings import Preset
 from skillopt.skills.edits import apply_edits
 from skillopt.targets.handoff import HandoffModel
@@ -31,28 +29,8 @@ from skillopt.tasks import Split, Suite
 
 CONTEXTS: Final = 2
 _ANSWER_TOKENS: Final = 60
-_TIMES_ONE_SHOT: Final = 3
-"""Cap of a training, in rollouts of one shot: as many as the goals of the loop allow."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Overheard:
-    """A model whose replies are noted, so that the first one can be taken as it is."""
-
-    asked: Model
-    replies: list[str] = field(default_factory=list)
-
-    @property
-    def identity(self) -> str:
-        return self.asked.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        return self.asked.worst_case(prompt, system=system)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        found = self.asked.reply(prompt, system=system, schema=schema)
-        self.replies.append(found.text)
-        return found
+TIMES_ONE_SHOT: Final = 3
+"""Cap of a training, in rollouts of one shot: what the goals of the loop are set for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +49,20 @@ class Measuring:
         yield self._row("start", self.house.skill("start"))
         yield self._row("written by hand", self.house.skill("by_hand"))
 
-    def trained(self, seed: int, preset: Preset = Preset.DEFAULT) -> Iterator[Row]:
-        """Train by hand-off and measure what is handed over, and beside the default preset its first reply."""
-        model = _Overheard(HandoffModel(FOLDER / "replies"))
-        name = "trained" if preset is Preset.DEFAULT else f"trained, {preset} preset"
-        row = self._train(name, model, seed, preset, self.by)
-        if preset is Preset.DEFAULT:
-            once = self._row("one shot", _taken_as_it_is(self.house.skill("start"), model.replies[0]), seed)
-            yield replace(once, rollouts=self._learnt, calls=1, by=self.by)
-        yield row
+    def trained(self, seed: int, preset: Preset = Preset.DEFAULT, times: int = TIMES_ONE_SHOT) -> Iterator[Row]:
+        """Train by hand-off and measure what is handed over, and what the first patch makes of the start: one shot."""
+        default = preset is Preset.DEFAULT
+        name = "trained" if default else f"trained, {preset} preset"
+        name += "" if times == TIMES_ONE_SHOT else f", {times} times one shot"
+        result, row = self._train(name, HandoffModel(FOLDER / "replies"), seed, preset, times)
+        if default and times == TIMES_ONE_SHOT:
+            yield replace(self._one_shot(result, seed), by=self.by)
+        yield replace(row, by=self.by)
 
     def trained_by_itself(self, seed: int) -> Row:
         """Train with the target as optimizer model, so that nobody answers."""
-        return self._train("trained, target as optimizer", f"openai-compatible/{self.model}", seed, Preset.DEFAULT, "")
+        model = f"openai-compatible/{self.model}"
+        return self._train("trained, target as optimizer", model, seed, Preset.DEFAULT, TIMES_ONE_SHOT)[1]
 
     def trained_by_gepa(self, seed: int) -> Row:
         """Train by GEPA with as many rollouts, by hand-off."""
@@ -92,7 +71,7 @@ class Measuring:
         def run(skill: Skill, suite: Suite) -> EvaluateResult:
             return evaluate(skill, suite, split=Split.VAL, settings=settings, store=self.store)
 
-        model, most = HandoffModel(FOLDER / "replies"), _TIMES_ONE_SHOT * self._learnt
+        model, most = HandoffModel(FOLDER / "replies"), TIMES_ONE_SHOT * self._learnt
         found = train_by_gepa(self.house.skill("start"), self.house.suite(), model, run, most, seed)
         minutes = round((time.monotonic() - began) / 60, 1)
         row = self._row("trained by GEPA", found.skill, seed)
@@ -112,19 +91,26 @@ class Measuring:
         found = evaluate(skill, self.house.suite(), split=Split.TEST, settings=settings, store=self.store)
         return Row(self.model, self.house.name, seed, contestant, passed=found.passed, tasks=found.measured)
 
-    def _train(self, name: str, model: Model | str, seed: int, preset: Preset, by: str) -> Row:
+    def _one_shot(self, result: OptimizeResult, seed: int) -> Row:
+        start = self.house.skill("start")
+        first = next((event.edits for event in result.events if isinstance(event, PatchTested)), ())
+        text = start.with_document(apply_edits(start.document, first).document)
+        return replace(self._row("one shot", text, seed), rollouts=self._learnt, calls=1)
+
+    def _train(
+        self, name: str, model: Model | str, seed: int, preset: Preset, times: int
+    ) -> tuple[OptimizeResult, Row]:
         """Train on the tasks that are not held out."""
         start, suite, began = self.house.skill("start"), self.house.suite(), time.monotonic()
         learnt = replace(suite, splits=tuple(row for row in suite.splits if row[0] is not Split.TEST))
-        most = _TIMES_ONE_SHOT * self._learnt
-        chosen = {**self._settings, "seed": seed, "preset": preset, "max_rollouts": most}
+        chosen = {**self._settings, "seed": seed, "preset": preset, "max_rollouts": times * self._learnt}
         result = optimize(start, learnt, model=model, settings=chosen, store=self.store, on_event=show)
         minutes = round((time.monotonic() - began) / 60, 1)
         text, grade = handed_over(result)
         learnt_lines = difflib.ndiff(start.text.splitlines(keepends=True), text.text.splitlines(keepends=True))
         print("What was learnt:\n" + "".join(line for line in learnt_lines if line[0] in "+-"), file=sys.stderr)
-        row = replace(self._row(name, text, seed), by=by, grade=grade, minutes=minutes)
-        return _stating(replace(row, rollouts=result.rollouts, calls=result.calls), result, text)
+        row = replace(self._row(name, text, seed), rollouts=result.rollouts, calls=result.calls)
+        return result, _stating(replace(row, grade=grade, minutes=minutes), result, text)
 
 
 def _stating(row: Row, result: OptimizeResult, text: Skill) -> Row:
@@ -132,12 +118,6 @@ def _stating(row: Row, result: OptimizeResult, text: Skill) -> Row:
     decided = (event for event in reversed(result.events) if isinstance(event, GateDecided))
     verdict = next((event.verdict for event in decided if event.text == text.document.text), None)
     return replace(row, gain=verdict.gain, low=verdict.low, high=verdict.high) if verdict else row
-
-
-def _taken_as_it_is(start: Skill, reply: str) -> Skill:
-    """Return the text that the first reply makes of the start: one shot."""
-    edits = [edit.named(f"e{number}") for number, edit in enumerate(read_reflection(reply).edits, 1)]
-    return start.with_document(apply_edits(start.document, edits).document)
 
 
 def show(event: Event) -> None:

@@ -18,7 +18,7 @@ _ROWS: Final = FOLDER / "rows.jsonl"
 _COLUMNS: Final = (
     "model, suite, seed, text, held-out passed, 95% interval, rollouts, calls, minutes, grade, stated gain"
 )
-_SHOWN: Final = {"start": "#b8c0cc", "one shot": "#8fb4e8", "trained": "#2f6fd0", "written by hand": "#5b6573"}
+_SHOWN: Final = {"start": "#b8c0cc", "written by hand": "#5b6573", "one shot": "#8fb4e8", "trained": "#2f6fd0"}
 """Contestants in the picture, with the colour of each."""
 
 _BAR, _GAP, _LEFT, _SCALE = 14, 18, 190, 20
@@ -64,6 +64,23 @@ def record_row(row: Row) -> None:
     """Record a row in place of the one that was measured of the same before."""
     rows = sorted([*(one for one in read_rows() if one.key != row.key), row], key=lambda one: one.key)
     _ROWS.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in rows), encoding="utf-8")
+
+
+def write_summary(rows: Sequence[Row]) -> str:
+    """Write the held-out tasks passed as a Markdown table: a line for each model and suite, all seeds in a cell."""
+    names = list(dict.fromkeys(row.contestant for row in sorted(rows, key=lambda row: _place(row.contestant))))
+    lines = [f"| {' | '.join(('model', 'suite', *names))} |", "|" + "---|" * (2 + len(names))]
+    for (model, house), found in groupby(sorted(rows, key=lambda row: row.key), key=lambda row: (row.model, row.house)):
+        passed: dict[str, list[str]] = {}
+        for row in found:
+            passed.setdefault(row.contestant, []).append(str(row.passed))
+        lines.append(f"| {' | '.join((model, house, *(', '.join(passed.get(name, ['-'])) for name in names)))} |")
+    return "\n".join(lines)
+
+
+def _place(contestant: str) -> int:
+    order = ("no skill", *_SHOWN)
+    return order.index(contestant) if contestant in order else len(order)
 
 
 def write_table(rows: Sequence[Row]) -> str:

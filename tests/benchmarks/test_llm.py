@@ -9,7 +9,7 @@ import pytest
 from benchmarks.llm.__main__ import main
 from benchmarks.llm.houses import HOUSES, House
 from benchmarks.llm.measuring import CONTEXTS, Measuring
-from benchmarks.llm.rows import Row, draw_rows, read_rows, write_table
+from benchmarks.llm.rows import Row, draw_rows, read_rows, write_summary, write_table
 from benchmarks.llm.server import serve
 from skillopt.targets.openai import OpenAICompatibleModel
 from tools.fetch_llm import MissingLlmError, find_llm
@@ -65,11 +65,12 @@ def test_the_table_has_each_recorded_row_and_the_picture_a_bar_for_each_mean(
     rows, picture = read_rows(), tmp_path / "rows.svg"
 
     assert main([]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2 + len(rows)
+    assert capsys.readouterr().out.endswith(f"{write_table(rows)}\n")
     assert main(["--measure", MODEL, "--picture", str(picture)]) == 0
     assert picture.read_text(encoding="utf-8") == draw_rows(rows, MODEL)
     two = [Row(MODEL, HOUSE, seed, "trained", passed, 20) for seed, passed in enumerate((10, 20))]
     assert ">15 of 20, mean of 2 seeds<" in draw_rows(two, MODEL)
+    assert write_summary(two).splitlines()[-1] == f"| {MODEL} | {HOUSE} | 10, 20 |"
 
 
 @pytest.mark.parametrize("house", HOUSES.values(), ids=HOUSES)
