@@ -44,9 +44,9 @@ help:  ## list the targets
 demo: .venv/installed  ## train the example skill offline and show what it learned
 	@$(RUN) -m benchmarks.demo
 
-demo-llm: .venv/installed  ## train a skill for a real, small language model on this machine: about four minutes
-	$(RUN) -m tools.fetch_llm
-	@$(RUN) -m benchmarks.llm
+demo-llm: .venv/installed  ## train a skill for a real language model on this machine, 1.1 GB: about ten minutes
+	$(RUN) -m tools.fetch_llm qwen-1.5b
+	@$(RUN) -m benchmarks.llm --measure qwen-1.5b --house tickets
 
 demo-review: .venv/installed  ## a night over three skills and two edits by people, offline
 	@$(RUN) -m benchmarks.review_demo
@@ -86,8 +86,8 @@ test-browser: .venv/installed  ## reports in headless Chromium: network, console
 	$(RUN) -m tools.fetch_agents axe
 	$(RUN) -m pytest tests/browser -rP
 
-test-llm: .venv/installed  ## a skill trained for a real, small language model, about four minutes; in neither of the above
-	-$(RUN) -m tools.fetch_llm
+test-llm: .venv/installed  ## a skill trained for a real language model, about ten minutes; in neither of the above
+	-$(RUN) -m tools.fetch_llm qwen-1.5b
 	$(RUN) -m pytest tests/benchmarks/test_llm.py -m llm -rsP
 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex

@@ -328,8 +328,11 @@ class Suite:
     @property
     def digest(self) -> str:
         """Identify content and split membership, whatever the order, and whether or not folds swap."""
-        rows = sorted({(task.id, split.value, task.digest) for split, task in self.first_fold_suite.splits})
-        return digest_of(*(part for row in rows for part in row))
+        # Family and tags change no score, but what a run draws and how it is judged.
+        rows = {
+            (task.id, split.value, task.digest, task.family, *task.tags) for split, task in self.first_fold_suite.splits
+        }
+        return digest_of(*(part for row in sorted(rows) for part in row))
 
 
 def divide(tasks: Sequence[Task], sizes: Sequence[int]) -> tuple[tuple[Task, ...], ...]:

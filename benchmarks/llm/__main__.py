@@ -1,81 +1,94 @@
-"""`make demo-llm`: train a skill for a real language model on this machine, and show what came of it.
+"""The table of real models on suites of house conventions: print what is recorded, or measure rows anew.
 
-The target is SmolLM2-135M-Instruct on one thread of the processor. The optimizer model is a simulation, a program that
-proposes lines of a fixed list. No key and no network is needed once the model has been fetched.
+    python -m benchmarks.llm                                                       # the table
+    python -m benchmarks.llm --measure qwen-1.5b --house log-lines --seed 0 --by WHO --record
+    python -m benchmarks.llm --measure qwen2.5-coder:1.5b --house log-lines --base-url http://127.0.0.1:11434/v1
+
+A model is fetched by `python -m tools.fetch_llm qwen-1.5b` and served here, or is the one of a server that is named.
 """
 
 import argparse
-import difflib
 import sys
 import tempfile
-import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.llm.houses import HOUSES
+from benchmarks.llm.measuring import CONTEXTS, TIMES_ONE_SHOT, Measuring
+from benchmarks.llm.rows import Row, draw_rows, read_rows, record_row, write_summary, write_table
 from benchmarks.llm.server import serve
-from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
-from skillopt import Event, SkilloptError
-from skillopt.execution.calls import EvaluateResult
-from skillopt.reports.lines import event_line
+from skillopt import SkilloptError
+from skillopt.errors import AnswersPendingError
+from skillopt.settings import Preset
 from tools.fetch_llm import MissingLlmError, find_llm
 
-_SHOWN = 3
+_PORT = 8137
+"""The address is part of the name that rollouts are recorded under, so a free port would run them anew."""
+
+_CONTESTANTS = ("fixed", "trained", "paper", "gepa", "itself")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Train, and show answers, tasks passed and the text before and after; 2 when the model is not there."""
-    parser = argparse.ArgumentParser(prog="make demo-llm", description=main.__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the run")
-    parser.add_argument("--preset", default="default", help="default or paper")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the recorded rows, or measure contestants; 3 while answers are pending."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.llm", description=main.__doc__)
+    parser.add_argument("--measure", metavar="MODEL", help="the model to measure; its name on the server of --base-url")
+    parser.add_argument("--base-url", default="", help="a server of that model; started here when none is named")
+    parser.add_argument("--house", choices=sorted(HOUSES), action="append", help="suites; all when none is named")
+    parser.add_argument("--contestant", choices=_CONTESTANTS, action="append", help="fixed and trained when none")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--times", type=int, default=TIMES_ONE_SHOT, help="cap of a training, in rollouts of one shot")
+    parser.add_argument("--by", default="", help="who answers for the optimizer model")
+    parser.add_argument("--store", type=Path, default=Path(tempfile.gettempdir()) / "skillopt-llm")
+    parser.add_argument("--record", action="store_true", help="keep the rows, in place of those of the same before")
+    parser.add_argument("--picture", type=Path, help="draw the rows of MODEL in a file, as SVG")
     chosen = parser.parse_args(arguments)
-    started = time.monotonic()
+    if chosen.picture:
+        chosen.picture.write_text(draw_rows(read_rows(), chosen.measure or "qwen-1.5b"), encoding="utf-8")
+        return 0
+    if not chosen.measure:
+        print(f"{write_summary(read_rows())}\n\n{write_table(read_rows())}")
+        return 0
+    pending = ""
     try:
-        files = find_llm()
-    except MissingLlmError as error:
+        with _served(chosen.measure, chosen.base_url) as base_url:
+            for name in chosen.house or sorted(HOUSES):
+                measuring = Measuring(HOUSES[name], chosen.measure, base_url, chosen.store, chosen.by)
+                try:
+                    for row in _rows(measuring, chosen.contestant or ["fixed", "trained"], chosen.seed, chosen.times):
+                        if chosen.record:
+                            record_row(row)
+                        print(write_table([row]).splitlines()[-1], flush=True)
+                except AnswersPendingError as error:
+                    pending = str(error)
+    except (MissingLlmError, SkilloptError) as error:
         print(error, file=sys.stderr)
         return 2
-    print("Target: SmolLM2-135M-Instruct, a real language model, on one thread, 0.3 to 1 s an answer.")
-    print("Optimizer model: simulated; it proposes lines of a fixed list, by what the answers miss.")
-    print(f"Suite: 40 questions of customers of a made-up shop, at most {MOST_ROLLOUTS} rollouts.\n", flush=True)
-    with tempfile.TemporaryDirectory(prefix="skillopt-demo-llm-") as store, serve(files) as base_url:
-        try:
-            trained = train_skill(base_url, Path(store), _show, preset=chosen.preset, seed=chosen.seed)
-        except SkilloptError as error:
-            print(error, file=sys.stderr)
-            return 1
-    _report(trained, time.monotonic() - started)
-    return 0
+    if pending:
+        print(pending, file=sys.stderr)
+    return 3 if pending else 0
 
 
-def _show(event: Event) -> None:
-    if line := event_line(event):
-        print(line, flush=True)
+@contextmanager
+def _served(model: str, base_url: str) -> Iterator[str]:
+    if base_url:
+        yield base_url
+        return
+    with serve(find_llm(model), _PORT, CONTEXTS) as served:
+        yield served
 
 
-def _report(trained: Trained, seconds: float) -> None:
-    before, after, result = trained.held_out.before, trained.held_out.after, trained.result
-    old, new = (skill.text.splitlines(keepends=True) for skill in (trained.start, trained.handed_over))
-    print("\nWhat was learnt:\n")
-    print("".join(line for line in difflib.ndiff(old, new) if line[0] in "+-") or "nothing\n")
-    answers = {name: rollout.trajectory.answer for name, (rollout, *_) in before.tasks.items()}
-    for name in trained.held_out.verdict.fixed[:_SHOWN]:
-        print(f"{name}\n  before: {_line(answers[name])}\n  after:  {_line(after.tasks[name][0].trajectory.answer)}")
-    print(f"\n{after.measured} questions that training never saw, {seconds:.0f} s in all:")
-    print(f"  {'at the start':28} {_passed(before)}")
-    print(f"  {'handed over: ' + trained.grade:28} {_passed(after)}")
-    verdict, target = trained.held_out.verdict, result.usage["target"]
-    print(f"  {len(verdict.fixed)} fixed, {len(verdict.broken)} broken, gain {verdict.gain:+.2f}")
-    print(
-        f"Training: {result.rollouts} rollouts, {target.input_tokens:,} tokens read, {target.output_tokens:,} written, "
-        f"{result.calls} calls of the simulated optimizer model."
-    )
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _passed(measured: EvaluateResult) -> str:
-    return f"{measured.passed} of {measured.measured} passed ({measured.passed / measured.measured:.0%})"
+def _rows(measuring: Measuring, contestants: Sequence[str], seed: int, times: int) -> Iterator[Row]:
+    if "fixed" in contestants:
+        yield from measuring.fixed()
+    if "trained" in contestants:
+        yield from measuring.trained(seed, times=times)
+    if "paper" in contestants:
+        yield from measuring.trained(seed, Preset.PAPER, times)
+    if "gepa" in contestants:
+        yield measuring.trained_by_gepa(seed)
+    if "itself" in contestants:
+        yield measuring.trained_by_itself(seed)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ class House:
             for name, pattern in self.criteria.items()
         ]
         verifier = VerifierSpec("checks", json.dumps({"checks": checks}))
-        return Task(f"{self.name}-{number:02}", f"{self.asked}\n{given}", verifier)
+        # Tasks that differ in values without a code alone pass or fail together.
+        family = "/".join(code for value, code in chosen if code != value)
+        return Task(f"{self.name}-{number:02}", f"{self.asked}\n{given}", verifier, family=family)
 
 
 def _same(*values: str) -> dict[str, str]:

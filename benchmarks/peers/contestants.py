@@ -39,11 +39,12 @@ def is_ready() -> bool:
 
 
 def make_ready() -> None:
-    """Install GEPA, which needs no other package, unless it is there; your pip configuration applies."""
-    if is_ready():
-        return
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install", "--no-deps"]
-    subprocess.run([*pip, "--target", str(_FOLDER), f"gepa=={_VERSION}"], check=True)
+    """Make GEPA importable; install it, which needs no other package, unless it is there, as pip is set up."""
+    if not is_ready():
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install", "--no-deps"]
+        subprocess.run([*pip, "--target", str(_FOLDER), f"gepa=={_VERSION}"], check=True)
+    if str(_FOLDER) not in sys.path:
+        sys.path.append(str(_FOLDER))
 
 
 def play(batch: Batch) -> list[Figures]:
@@ -62,8 +63,7 @@ def _runs(batch: Batch) -> Iterator[Figures]:
 
 
 def _gepa() -> Callable[[SimulatedArena], None]:
-    if str(_FOLDER) not in sys.path:
-        sys.path.append(str(_FOLDER))
+    make_ready()
     # its `train` has this type; the module is named by a string, since what it imports may not be installed
     return cast("Callable[[SimulatedArena], None]", import_module("benchmarks.peers.gepa_peer").train)
 

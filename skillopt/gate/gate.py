@@ -5,6 +5,7 @@ error. Too little measured is no verdict.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from random import Random
 from typing import Final
 
@@ -106,16 +107,19 @@ class Gate:
         place: str,
         incumbent: Skill,
         candidate: Skill,
-        rounds: int = 0,
+        left: int | None = None,
         why_not: Callable[[Pairs], str] = lambda _: "",
     ) -> Verdict:
-        """Ask whether a candidate is better than the incumbent, unless what was run says why not."""
+        """Ask whether a candidate is better than the incumbent, unless what was run says why not.
+
+        `left` are the rollouts that a cap leaves; None is as many as it takes.
+        """
         sides, rule = (incumbent, candidate), self._settings.gate
         if rule is GateRule.SEQUENTIAL:
-            level, (pairs, verdict) = self._allowance, self._step_by_step(place, sides, rounds)
+            level, (pairs, verdict, plan) = self._allowance, self._step_by_step(place, sides, left)
             if verdict.accepted and (unless := why_not(pairs)):
                 terms = Terms(unless=unless, refuses=True, spent=self._budget.spent)
-                verdict = decide(self._compare(pairs), Question.BETTER, level, self._plan(rounds), terms)
+                verdict = decide(self._compare(pairs), Question.BETTER, level, plan, terms)
             return self._paid(sides, verdict)
         if rule is GateRule.PAIRED:
             # Measured anew each time: a stored score that was lucky once would block every later gain.
@@ -130,17 +134,19 @@ class Gate:
             self._recorded = tuple(pairs.after)
         return self._paid(sides, verdict)
 
-    def decide_later(self, place: str, first: Skill, incumbent: Skill, candidate: Skill, rounds: int = 0) -> Verdict:
+    def decide_later(
+        self, place: str, first: Skill, incumbent: Skill, candidate: Skill, left: int | None = None
+    ) -> Verdict:
         """Ask whether a candidate is better than the first text and not worse than the newest version."""
         level = self._allowance
-        pairs, verdict = self._step_by_step(place, (first, candidate), rounds, Against.FIRST)
+        pairs, verdict, plan = self._step_by_step(place, (first, candidate), left, Against.FIRST)
         if verdict.accepted:
             newest = self._against_newest(place, incumbent, candidate, pairs)
             if not newest.accepted:
                 unless = f"against the newest version {newest.reason}"
                 lower = newest.gain < 0
                 terms = Terms(unless=unless, refuses=lower, against=Against.FIRST, spent=self._budget.spent)
-                verdict = decide(self._compare(pairs), Question.BETTER, level, self._plan(rounds), terms)
+                verdict = decide(self._compare(pairs), Question.BETTER, level, plan, terms)
         return self._paid((first, candidate), verdict)
 
     def take_up(self, incumbent: Skill, candidate: Skill, pairs: Pairs) -> None:
@@ -196,29 +202,41 @@ class Gate:
     def _allowance(self) -> float:
         return self._budget.allowance_for(self._units)
 
-    def _plan(self, rounds: int) -> LookPlan:
-        """Plan looks at half of the tasks, at all of them, and at two and three rounds of them."""
-        halved = len(self._order) >= _HALVED_FROM
-        last = min(rounds or GATE_ROUNDS, GATE_ROUNDS)
-        return LookPlan((*_SHARES[0 if halved else 1 : last], 1.0), halved, self._units)
+    def _plan(self, incumbent: Skill, left: int | None) -> tuple[list[list[Task]], LookPlan]:
+        """Plan looks at half of the tasks, at all of them, and at two and three rounds of them; or one at what fits."""
+        order, fitting = self._order, self._fitting(incumbent, left)
+        if len(fitting) < len(order):  # no repeat is left, so the whole error is for this look
+            return [fitting], LookPlan(units=len({self._families[task.id] for task in fitting}))
+        last = GATE_ROUNDS if left is None else min(GATE_ROUNDS, max(1, left // (2 * len(order))))
+        half = len(order) // 2 if len(order) >= _HALVED_FROM else 0
+        shares = (*_SHARES[0 if half else 1 : last], 1.0)
+        batches = [order[:half], order[half:]] if half else [order]
+        return batches + [order] * (len(shares) - len(batches)), LookPlan(shares, bool(half), self._units)
+
+    def _fitting(self, incumbent: Skill, left: int | None) -> list[Task]:
+        """Return the tasks that a cap has room for, those with a baseline first; all where so few show nothing."""
+        costs = {task.id: 1 if self._unused.get((incumbent.digest, task.id)) else 2 for task in self._order}
+        order = sorted(self._order, key=lambda task: costs[task.id])
+        sums = accumulate(costs[task.id] for task in order)
+        fitting = [task for task, cost in zip(order, sums, strict=True) if left is None or cost <= left]
+        units = len({self._families[task.id] for task in fitting})
+        can_show = len(fitting) == len(order) or least_gain(units, 1.0 - self._allowance) is not None
+        return fitting if can_show else self._order
 
     def _step_by_step(
-        self, place: str, sides: _Sides, rounds: int, against: Against = Against.BEFORE
-    ) -> tuple[Pairs, Verdict]:
-        """Look at half of the tasks, at all of them, then run all again and average."""
-        pairs, order, plan, level = Pairs(), self._order, self._plan(rounds), self._allowance
-        half = len(order) // 2 if plan.halved else 0
-        batches = [order[:half], order[half:]] if half else [order]
-        batches += [order] * (len(plan.shares) - len(batches))
+        self, place: str, sides: _Sides, left: int | None, against: Against = Against.BEFORE
+    ) -> tuple[Pairs, Verdict, LookPlan]:
+        """Look at one batch after the other until it is decided."""
+        (batches, plan), pairs, level = self._plan(sides[0], left), Pairs(), self._allowance
         repeat, terms = self._next_repeat(), Terms(against=against, spent=self._budget.spent)
         for number, batch in enumerate(batches):
-            repeat = repeat if number <= bool(half) else self._next_repeat()
+            repeat = repeat if number <= plan.halved else self._next_repeat()
             pairs.add(self._pairs(sides, batch, repeat))
             verdict = decide(self._compare(pairs), Question.BETTER, level, plan, terms)
             if verdict.over:
                 break
         expect_measured(place, pairs, self._settings.coverage)
-        return pairs, verdict
+        return pairs, verdict, plan
 
     def _against_newest(self, place: str, newest: Skill, candidate: Skill, pairs: Pairs) -> Verdict:
         """Ask whether a candidate loses less than the margin against the newest version.

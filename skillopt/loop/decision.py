@@ -135,10 +135,10 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the first text, and with the newest version where that is another one."""
-    place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
+    place, left = f"step {step}", run.runner.free
     if run.settings.gate is GateRule.SEQUENTIAL and run.versions:
-        return run.gate.decide_later(place, run.start, run.draft.incumbent, candidate, rounds)
-    return run.gate.decide(place, run.draft.incumbent, candidate, rounds)
+        return run.gate.decide_later(place, run.start, run.draft.incumbent, candidate, left)
+    return run.gate.decide(place, run.draft.incumbent, candidate, left)
 
 
 def _waits(run: TrainingRun, verdict: Verdict) -> bool:

@@ -20,7 +20,10 @@ OTHER_VALUES: Final = "tasks that failed alike with other values, by what differ
 """Stands above the tasks that are shown by what differs from the one in full."""
 
 _SIDE_TOKENS: Final = 60
-"""Most tokens of a prompt, a feedback or an answer in such a row; longer feedback is shown in full."""
+"""Most tokens of a prompt, of feedback or of an answer in such a row."""
+
+_FEEDBACK_TOKENS: Final = 200
+"""Most tokens of feedback of which values alone are shown: in longer feedback they cannot be told apart."""
 
 _MOST_LEFT: Final = 12
 _LEFT_TOKENS: Final = 30
@@ -79,7 +82,7 @@ def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS)
     kinds: dict[object, list[FailureGroup]] = {}
     for number, group in enumerate(groups):
         feedback = _feedback(group)
-        short = feedback.strip() and estimate_tokens(feedback) <= _SIDE_TOKENS
+        short = feedback.strip() and estimate_tokens(feedback) <= _FEEDBACK_TOKENS
         kinds.setdefault((group.rollout.status, _skeleton(feedback)) if short else number, []).append(group)
     firsts = [kind[0] for kind in kinds.values()]
     parts = [_render(group, ROLLOUT_TOKENS) for group in firsts]
@@ -129,15 +132,30 @@ def _skeleton(feedback: str) -> tuple[str, ...]:
 
 
 def _row(first: FailureGroup, group: FailureGroup) -> str:
-    """Show a failure by its feedback, and by what differs from the one in full in prompt and answer."""
+    """Show a failure by what differs from the one in full: lines of prompt and answer, and values of the feedback."""
     known = {*first.task.prompt.splitlines(), *first.rollout.trajectory.answer.splitlines()}
-    sides = (("prompt", group.task.prompt), ("feedback", _feedback(group)), ("answer", group.rollout.trajectory.answer))
+    sides = (
+        ("prompt", [line for line in group.task.prompt.splitlines() if line not in known]),
+        ("feedback", _other_values(_feedback(first), _feedback(group))),
+        ("answer", [line for line in group.rollout.trajectory.answer.splitlines() if line not in known]),
+    )
     others = f" (also {', '.join(group.others)})" if group.others else ""
     told = []
-    for name, whole in sides:
-        lines = [" ".join(line.split()) for line in whole.splitlines() if line.strip() and line not in known]
-        told += [f"{name}: {shorten_middle(' | '.join(lines), _SIDE_TOKENS)}".replace("\n", " ")] if lines else []
+    for name, lines in sides:
+        text = shorten_middle(" | ".join(" ".join(line.split()) for line in lines if line.strip()), _SIDE_TOKENS)
+        told += [f"{name}: {text}".replace("\n", " ")] if text else []
     return f"- {group.task.id}{others}: {'; '.join(told)}"
+
+
+def _other_values(first: str, other: str) -> list[str]:
+    """Return of each line of feedback what it begins with, and the values that differ from those of the same line."""
+    pairs = zip(*([line for line in one.splitlines() if line.strip()] for one in (first, other)), strict=True)
+    found = []
+    for line, mine in pairs:
+        old, new = (_VALUE.findall(one) for one in (line, mine))
+        values = [value for before, value in zip(old, new, strict=True) if value != before]
+        found += [f"{mine.partition(':')[0]}: {', '.join(values)}" if ":" in mine else mine] * bool(values)
+    return found
 
 
 def _render(group: FailureGroup, tokens: int) -> str:

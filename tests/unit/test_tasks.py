@@ -1,6 +1,7 @@
 """Tasks, suites and disjoint splits."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -32,6 +33,8 @@ def test_the_suite_digest_covers_content_and_membership_but_not_order() -> None:
     assert Suite("s", pairs[::-1]).digest == digest
     assert Suite("s", ((Split.VAL, task("a")), (Split.TRAIN, task("b")))).digest != digest
     assert Suite("s", ((Split.TRAIN, task("a", "x")), pairs[1])).digest != digest
+    for told in (replace(task("a"), family="f"), replace(task("a"), tags=("f",))):
+        assert Suite("s", ((Split.TRAIN, told), pairs[1])).digest != digest
 
 
 def test_a_task_digest_covers_what_can_change_a_score_and_not_its_labels() -> None:

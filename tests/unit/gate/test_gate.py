@@ -56,6 +56,17 @@ def test_a_great_gain_is_accepted_before_all_tasks_were_run() -> None:
     assert sides[True] == sides[False]
 
 
+def test_a_tight_cap_has_one_look_at_the_tasks_that_fit_those_with_a_baseline_first() -> None:
+    runner = better_by(24)
+    gate = keeper(runner)
+    gate.baseline(OLD)
+    runner.requests.clear()
+    verdict = gate.decide("here", OLD, NEW, BASELINE_TASKS)
+    assert verdict.accepted
+    assert len(verdict.pairs) == BASELINE_TASKS
+    assert {request.skill for request in runner.requests} == {NEW}
+
+
 def test_what_one_round_cannot_tell_is_run_again_and_never_counts_a_task_twice() -> None:
     runner = better_by(3)
     verdict = keeper(runner).decide("here", OLD, NEW)
@@ -258,10 +269,10 @@ def test_the_first_comparison_uses_the_baseline_as_the_incumbent_s_side_and_runs
     gate = keeper(runner)
     gate.baseline(OLD, whole=True)
     before = sum(request.skill == OLD for request in runner.requests)
-    gate.decide("here", OLD, NEW, 1)
+    gate.decide("here", OLD, NEW, len(TASKS))
     asked = [request for request in runner.requests if request.skill == OLD]
     assert before == len(asked) == len(TASKS)
-    gate.decide("there", OLD, NEW, 1)
+    gate.decide("there", OLD, NEW, 2 * len(TASKS))
     assert len([request for request in runner.requests if request.skill == OLD]) > before
 
 

@@ -24,7 +24,6 @@ def run(runner: ScriptedRunner, caps: tuple[int | None, ...], values: Mapping[st
     [
         (BASE, (25, 120)),
         (BASE, (25, 40, None)),
-        (BASE, (45, 300)),
         (PUBLISHED, (60, 120)),
         (PUBLISHED, (60, 90, None)),
         (PUBLISHED, (45, 300)),

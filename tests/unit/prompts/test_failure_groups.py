@@ -43,3 +43,12 @@ def test_one_prompt_keeps_its_budget_and_counts_what_it_leaves_out(count: int, w
     assert ("more tasks failed" in text) == (len(shown) < count)
     assert len(shown) >= min(count, 36)
     assert all(f"### Task {task}\n" in text for task in shown)
+
+
+def test_failures_that_differ_in_values_alone_are_one_example_and_rows_of_their_values() -> None:
+    feedback = 'kind: answer: expected a match of "{}", found none\nform: answer: expected a match of "x", found none'
+    text, shown = render_failures(group_failures([failed(code, feedback.format(code)) for code in ("KA", "KB", "KC")]))
+
+    assert shown == ("KA", "KB", "KC")
+    assert text.count("### Task ") == text.count("form:") == 1
+    assert all(text.count(f'"{code}"') == 1 for code in shown)
