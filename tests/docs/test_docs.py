@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.llm.rows import read_rows
 from skillopt.runs.forecast import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.suites import load_suite
@@ -125,15 +126,15 @@ def test_the_picture_of_the_demo_fetches_nothing() -> None:
     assert not re.search(r"url\((?!#)|<script|<image|href", picture)
 
 
-def test_the_readmes_numbers_are_those_of_the_page_on_benchmarks() -> None:
-    pages = [(CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/evidence.md")]
-    short, whole = (
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()] for page in pages
-    )
-    known = {row[0]: [row[0], *row[2:]] for row in whole if len(row) == 5}  # without what was asked for
-    rows = [row for row in short if len(row) == 4 and re.search(r": true (gain|score)$", row[0])]
-    assert len(rows) >= 2
-    assert rows == [known[row[0]] for row in rows]
+def test_the_readmes_numbers_are_those_that_are_recorded() -> None:
+    readme, evidence = ((CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/evidence.md"))
+    measured = {row.key: str(row.passed) for row in read_rows()}
+    texts = ("no skill", "start", "written by hand", "one shot", "trained")
+    suites = ("log-lines", "metrics", "tickets", "changelog")
+    told = re.findall(r"^\| .+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| \*\*(\d+)\*\*", readme, re.MULTILINE)
+    assert told == [tuple(measured["qwen-1.5b", suite, 0, text] for text in texts) for suite in suites]
+    (row,) = re.findall(r"^\| realistic mix, 40 tasks, 240 rollouts.*", evidence, re.MULTILINE)
+    assert re.findall(r"\+0\.\d{3}", readme) == re.findall(r"\+0\.\d{3}", row)[1:]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
