@@ -69,6 +69,12 @@ def _skip_all(*_: object) -> Course[list[object]]:
     return []
 
 
+def _skip_apart(*_: object) -> Course[tuple[dict[str, object], None]]:
+    """Try nothing apart."""
+    yield from ()
+    return {}, None
+
+
 ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
@@ -76,7 +82,9 @@ ROWS: Final[Mapping[str, Row]] = {
         name="skillopt.loop.learning:_WAITS", by=0, about="a line that moved nothing is dropped at once"
     ),
     "no lines apart": Row(
-        name="skillopt.loop.learning:try_apart", by=_skip, about="a patch that moves few tasks is not tried in parts"
+        name="skillopt.loop.learning:try_apart",
+        by=_skip_apart,
+        about="a patch that moves few tasks is not tried in parts",
     ),
     "no search for harm": Row(
         name="skillopt.loop.learning:locate_harm", by=_skip, about="no line is taken out that breaks passing tasks"

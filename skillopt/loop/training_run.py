@@ -25,7 +25,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, digest_of
 
-_LONGEST_REASON: Final = 200
+_LONGEST_REASON: Final = 200  # characters: one line of a console
 
 
 class SuspectVerifiers:
