@@ -7,6 +7,7 @@ all lines are tried together first, and apart only when that moves few tasks, or
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from skillopt.loop.course import Course
@@ -80,18 +81,13 @@ def try_apart(
         asked = [name for name in batch if own[name]]
         ran = yield from evidence.run_all([(evidence.draft.build([*carried, *own[name]]), name) for name in asked])
         pairs = zip(asked, ran, strict=True)
-        found |= {name: seen for name, seen in pairs if seen and seen.symptoms <= known and moves(own[name], seen)}
+        found |= {name: seen for name, seen in pairs if seen and _does_well(known, own[name], seen)}
         if not found:
             break
         first = next(iter(found))
         pool = [line for line in test.lines if line not in own[first]]
-        harmful = yield from locate_harm(
-            evidence,
-            [*carried, *test.lines],
-            pool,
-            first,
-            lambda seen, mine=own[first]: seen.symptoms <= known and moves(mine, seen),
-        )
+        good, lines = partial(_does_well, known, own[first]), [*carried, *test.lines]
+        harmful = yield from locate_harm(evidence, lines, pool, first, good)
         if harmful is not None:
             return found, harmful
     return found, None
@@ -128,6 +124,10 @@ def _known(evidence: TrainEvidence, lines: Sequence[Line]) -> frozenset[str]:
     """Return the symptoms that tasks show without a patch, and those that it is for."""
     wanted = (symptoms for line in lines for symptoms in line.targets.values())
     return frozenset[str]().union(*evidence.start.values(), *(one.symptoms for one in evidence.seen.values()), *wanted)
+
+
+def _does_well(known: frozenset[str], lines: Sequence[Line], seen: Seen) -> bool:
+    return seen.symptoms <= known and moves(lines, seen)
 
 
 def moves(lines: Sequence[Line], seen: Seen) -> bool:
