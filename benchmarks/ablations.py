@@ -45,6 +45,8 @@ class Row:
             return
         module, _, name = self.name.partition(":")
         owner = import_module(module)
+        place, _, name = name.rpartition(".")
+        owner = getattr(owner, place) if place else owner
         before = vars(owner)[name]
         setattr(owner, name, self.by)
         try:
@@ -69,14 +71,33 @@ def _skip_all(*_: object) -> Course[list[object]]:
     return []
 
 
+def _keep_riders(_: object, __: object, good: list[object], ___: object) -> Course[list[object]]:
+    """Keep all lines that seem to help."""
+    yield from ()
+    return good
+
+
+def _skip_apart(*_: object) -> Course[tuple[dict[str, object], None]]:
+    """Try nothing apart."""
+    yield from ()
+    return {}, None
+
+
 ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
     "no line waits for the next patch": Row(
         name="skillopt.loop.learning:_WAITS", by=0, about="a line that moved nothing is dropped at once"
     ),
+    "waiting lines stay beside new ones": Row(
+        name="skillopt.loop.learning:Learner._without_riders",
+        by=_keep_riders,
+        about="a line that waited is kept beside a new one for the same symptom without a run of the text without it",
+    ),
     "no lines apart": Row(
-        name="skillopt.loop.learning:try_apart", by=_skip, about="a patch that moves few tasks is not tried in parts"
+        name="skillopt.loop.learning:try_apart",
+        by=_skip_apart,
+        about="a patch that moves few tasks is not tried in parts",
     ),
     "no search for harm": Row(
         name="skillopt.loop.learning:locate_harm", by=_skip, about="no line is taken out that breaks passing tasks"

@@ -8,7 +8,7 @@ from typing import Final
 
 from skillopt.tasks import Task
 
-_RUN: Final = 4
+_RUN: Final = 4  # words of a run: two prompts share shorter ones by chance
 ALIKE: Final = 0.8
 """Share of runs of words in common from which two texts are near copies."""
 

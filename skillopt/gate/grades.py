@@ -10,13 +10,13 @@ from typing import Final
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 
-_NULL: Final = 0.3
+_NULL: Final = 0.3  # see below
 _SPREAD: Final = 0.25
 """Prior of the gain of a draft: nothing with this weight, else normal around 0 with this spread. With a weight of .2 a
 draft that changes nothing is called 80% better in up to .07 of cases, so in .06, with .5 two gains of 12 are told as
 39% (1,500 drafts a cell of 8 to 36 tasks, flips .1 and .5)."""
 
-_PSEUDO_UNITS: Final = 4.0
+_PSEUDO_UNITS: Final = 4.0  # as of an interval
 _PSEUDO_SQUARE: Final = 0.25
 """Pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain."""
 

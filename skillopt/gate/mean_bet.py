@@ -17,7 +17,7 @@ from skillopt.gate.sign_flips import LookPlan, Tested
 _BOLDEST: Final = 0.95
 """Largest share of the e-value at stake in one difference, so that the worst one leaves some."""
 
-_SQUARE: Final = 0.3
+_SQUARE: Final = 0.3  # see below
 _PRIOR_UNITS: Final = 4
 """Expected squared difference before anything was seen, and the number of units that it weighs."""
 

@@ -16,7 +16,7 @@ from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Op
 
-_NEEDED: Final = 2.5
+_NEEDED: Final = 2.5  # see below
 _NOT_NEEDED: Final = -2.5
 """Evidence at which a line is needed, or not: of a target whose noise is not known, one run does not reach it."""
 
@@ -26,11 +26,11 @@ _KNOWN: Final = 4.0
 _KINDS: Final = 3
 """Kinds of task, or tasks, that must not need a line that goes."""
 
-_MOST_RUNS: Final = 8
+_MOST_RUNS: Final = 8  # three kinds of task, two or three runs of each
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
 
-_MANY: Final = 24
+_MANY: Final = 24  # see below
 _OF_EACH: Final = 3
 """Passing tasks of the lines that are to go from which on a few of each line are run without them."""
 

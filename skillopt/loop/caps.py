@@ -12,7 +12,7 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-_MANY: Final = 1_000_000
+_MANY: Final = 1_000_000  # in place of no cap
 
 
 class BudgetReached(Exception):  # noqa: N818 - an ordinary end of a run, not an error

@@ -27,11 +27,11 @@ from skillopt.skills.edits import Change
 
 def measure_baseline(run: TrainingRun) -> Generator[Event, None, Sequence[Rollout]]:
     """Measure the first skill on tasks that judge; where these teach as well, it is what learning begins with."""
-    repeats = run.gate.baseline(run.start, whole=run.folded)
+    repeats = run.gate.baseline(run.start, whole=run.all_teach)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)
-    return repeats[0] if run.folded else ()
+    return repeats[0] if run.all_teach else ()
 
 
 def run_gate(
@@ -64,7 +64,7 @@ def run_gate(
         verdict=verdict,
         text=text,
         rollouts=run.runner.rollouts_asked,
-        folded=run.folded,
+        folded=run.all_teach,
     )
     if verdict.accepted:
         yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
@@ -126,7 +126,7 @@ def accept(
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
     """Gate what waits, with the rollouts kept back for it; what all tasks taught is graded at once."""
     run.runner.release()
-    if not run.folded and run.draft.lines and run.gated != run.draft.skill.digest:
+    if not run.all_teach and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)
         except BudgetReached as reached:
@@ -169,7 +169,13 @@ def grade_draft(run: TrainingRun, learner: Learner) -> Iterator[Event]:
     held = draft.marked(run.settings, run.flagged, run.again) if accepted else ()
     if verdict.pairs:
         yield GateDecided(
-            step=run.step, kind="edits", changes=changes, verdict=verdict, text=text, rollouts=asked, folded=run.folded
+            step=run.step,
+            kind="edits",
+            changes=changes,
+            verdict=verdict,
+            text=text,
+            rollouts=asked,
+            folded=run.all_teach,
         )
     if accepted and not held:
         yield from accept(run, run.step, draft.skill, changes, verdict)
@@ -182,10 +188,10 @@ def _grade(run: TrainingRun, learner: Learner) -> Verdict:
     """Grade by fresh repeats as far as the caps allow, else by what learning has run."""
     sides, val = (run.draft.incumbent, run.draft.skill), len(run.val)
     # Where all tasks teach, the baseline is the incumbent's first round.
-    rounds = (max(0, run.runner.left) + val * run.folded) // (2 * val)
+    rounds = (max(0, run.runner.left) + val * run.all_teach) // (2 * val)
     if not rounds and not run.gate.measured(*sides).before:
         run.gate.take_up(*sides, learner.pairs())
-    unless = "all tasks taught it" if run.folded else ""
+    unless = "all tasks taught it" if run.all_teach else ""
     try:
         return run.gate.grade("grade", *sides, rounds, unless)
     except BudgetReached:

@@ -19,7 +19,7 @@ from skillopt.rollouts import JUDGED_LINE, Rollout, Score
 from skillopt.skills.document import Skill
 from skillopt.tasks import JUDGED_KINDS, Task
 
-_MOST_REPEATS = 5
+_MOST_REPEATS = 5  # the noisiest target that rates allow would take 13, too many for one line
 
 
 @dataclass(slots=True)
@@ -69,12 +69,12 @@ class PassRates:
         self.held += held
 
 
-_MOST_LINES: Final = 40
-_LONGEST: Final = 200
+_MOST_LINES: Final = 40  # of feedback: a symptom further down is of no use to a reader
+_LONGEST: Final = 200  # characters of a symptom: what differs later is seldom another failure
 _LONGEST_FOUND: Final = 40
 """Characters of what was found instead that still name a failure; longer ones are the target's own words."""
 
-_LEVELS: Final = 10
+_LEVELS: Final = 10  # tenths of a score: finer ones are a judge's noise
 _FOUND = re.compile(r"\b(?:found|got|but was|actual(?:ly)?)\b:?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.,:]*(?![\w])")
 _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?m?s\b|/\S*/")

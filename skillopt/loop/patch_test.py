@@ -4,8 +4,10 @@ One harmful line must not hide good ones, and a rule that works only beside anot
 all lines are tried together first, and apart only when that moves few tasks, or breaks them in a way of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from skillopt.loop.course import Course
@@ -30,8 +32,6 @@ class PatchTest:
     moved: set[str]
     after: dict[str, Seen]
     apart: bool = False
-    harmful: Line | None = None
-    """A line beside which others do not do what they do alone."""
 
     def helped(self, evidence: TrainEvidence) -> list[Line]:
         """List the lines that seem to help."""
@@ -50,35 +50,62 @@ def run_patch_test(
 ) -> Course[PatchTest]:
     """Try new lines together, beside those that are carried along, on failing tasks."""
     after = yield from evidence.run(evidence.draft.build([*carried, *lines]), names)
-    return PatchTest(lines, {name for name, seen in after.items() if _moves(lines, seen)}, after)
+    return PatchTest(lines, {name for name, seen in after.items() if moves(lines, seen)}, after)
 
 
 def moves_little(evidence: TrainEvidence, test: PatchTest) -> bool:
-    """Return whether a patch moved so few tasks, without new mistakes, that something in it may be in the way."""
-    return len(test.lines) > 1 and len(_sound(evidence, test)) < _POOR * len(test.after)
+    """Return whether a patch moved so few tasks, without new mistakes, that something in it may be in the way.
+
+    A task that fails in a way of its own says little, as its line is most likely wrong; but if nothing moves at all.
+    """
+    shown = Counter(symptom for seen in evidence.seen.values() for symptom in seen.symptoms)
+    several = {name for name in test.after if any(shown[one] > 1 for one in evidence.seen[name].symptoms)}
+    sound = _sound(evidence, test)
+    if not (sound or evidence.draft.lines):
+        several = set(test.after)
+    return len(test.lines) > 1 and len(sound & several) < _POOR * len(several)
 
 
-def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest) -> Course[dict[str, Seen]]:
-    """Try on tasks that did not do well the lines that cite them and no others; return those that do well then."""
+def try_apart(
+    evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest
+) -> Course[tuple[dict[str, Seen], Line | None]]:
+    """Try on tasks that did not do well the lines that cite them and no others.
+
+    Return those that do well then, and a line beside which the lines of the first do not move it.
+    """
     known, sound = _known(evidence, test.lines), _sound(evidence, test)
     left = [name for name in test.after if name not in sound]
+    own = {name: [line for line in test.lines if name in line.targets] for name in left}
     found: dict[str, Seen] = {}
     for batch in (left[:_PROBES], left[_PROBES:]):
-        own = {name: [line for line in test.lines if name in line.targets] for name in batch}
-        own = {name: mine for name, mine in own.items() if mine}
-        ran = yield from evidence.run_all(
-            [(evidence.draft.build([*carried, *mine]), name) for name, mine in own.items()]
-        )
-        for (name, mine), seen in zip(own.items(), ran, strict=True):
-            if seen is not None and seen.symptoms <= known and _moves(mine, seen):
-                found[name] = seen
+        asked = [name for name in batch if own[name]]
+        ran = yield from evidence.run_all([(evidence.draft.build([*carried, *own[name]]), name) for name in asked])
+        pairs = zip(asked, ran, strict=True)
+        found |= {name: seen for name, seen in pairs if seen and _does_well(known, own[name], seen)}
         if not found:
             break
-        harmful = yield from _in_the_way(evidence, carried, test, next(iter(found)))
+        first = next(iter(found))
+        pool = [line for line in test.lines if line not in own[first]]
+        good, lines = partial(_does_well, known, own[first]), [*carried, *test.lines]
+        harmful = yield from locate_harm(evidence, lines, pool, first, good)
         if harmful is not None:
-            test.harmful = harmful
-            return found
-    return found
+            return found, harmful
+    return found, None
+
+
+def leave_out(
+    evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest, harmful: Line
+) -> Course[PatchTest | None]:
+    """Run the tasks that did not do well without a line; None where that mends no more than is lost."""
+    sound, lines = _sound(evidence, test), [line for line in test.lines if line is not harmful]
+    names = [name for name in test.after if any(name in line.targets for line in lines)]
+    after = yield from evidence.run(
+        evidence.draft.build([*carried, *lines]), [name for name in names if name not in sound]
+    )
+    gained, kept = {name for name, seen in after.items() if moves(lines, seen)}, sound.intersection(names)
+    if len(gained) <= len(sound) - len(kept):
+        return None
+    return PatchTest(lines, kept | gained, after | {name: test.after[name] for name in kept})
 
 
 def take_apart(evidence: TrainEvidence, test: PatchTest, found: Mapping[str, Seen]) -> None:
@@ -86,18 +113,6 @@ def take_apart(evidence: TrainEvidence, test: PatchTest, found: Mapping[str, See
     sound = _sound(evidence, test)
     test.after = {name: seen for name, seen in test.after.items() if name in sound} | dict(found)
     test.moved, test.apart = set(test.after), True
-
-
-def _in_the_way(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest, name: str) -> Course[Line | None]:
-    """Find a line beside which the lines of a task do not move it, though they do alone."""
-    own = [line for line in test.lines if name in line.targets]
-    pool = [line for line in test.lines if line not in own]
-    known = _known(evidence, test.lines)
-    return (
-        yield from locate_harm(
-            evidence, [*carried, *test.lines], pool, name, lambda seen: seen.symptoms <= known and _moves(own, seen)
-        )
-    )
 
 
 def _sound(evidence: TrainEvidence, test: PatchTest) -> set[str]:
@@ -111,7 +126,12 @@ def _known(evidence: TrainEvidence, lines: Sequence[Line]) -> frozenset[str]:
     return frozenset[str]().union(*evidence.start.values(), *(one.symptoms for one in evidence.seen.values()), *wanted)
 
 
-def _moves(lines: Sequence[Line], seen: Seen) -> bool:
+def _does_well(known: frozenset[str], lines: Sequence[Line], seen: Seen) -> bool:
+    return seen.symptoms <= known and moves(lines, seen)
+
+
+def moves(lines: Sequence[Line], seen: Seen) -> bool:
+    """Return whether lines have done something for a task by how it went."""
     name = seen.rollout.task_id
     return any(name in line.targets and line.mends(name, seen.symptoms) for line in lines)
 

@@ -187,8 +187,10 @@ class _Trial:
         passed = sorted(name for name, seen in test.after.items() if not seen.symptoms)
         tried = tuple(line.edit for line in lines)
         yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), tuple(passed))
-        if moves_little(evidence, test) and (found := (yield from try_apart(evidence, carried, test))):
-            take_apart(evidence, test, found)
+        if moves_little(evidence, test):
+            found, _ = yield from try_apart(evidence, carried, test)
+            if found:
+                take_apart(evidence, test, found)
         helped = test.helped(evidence)
         for line in lines:
             if line not in helped:

@@ -14,8 +14,8 @@ _MOST: Final = 4
 _PROVEN_FROM: Final = 4
 """Rollouts a task for each round of proof that is kept where all tasks teach; below, learning is worth more."""
 
-_KEPT_ROUNDS: Final = 2
-_LEAST_FOR_DRAFT: Final = 1.5
+_KEPT_ROUNDS: Final = 2  # of proof: most of what is shown at all is shown by the first
+_LEAST_FOR_DRAFT: Final = 1.5  # rollouts a task: each once, and a patch on the half that fails
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, digest_of
 
-_LONGEST_REASON: Final = 200
+_LONGEST_REASON: Final = 200  # characters: one line of a console
 
 
 class SuspectVerifiers:
@@ -103,9 +103,9 @@ class TrainingRun:
         self.unread: dict[str, str] = {}
         """Replies that could be read, and by the digest of their prompt those that could not."""
         self.answers = Answerer(self.runner.replies, self.rollouts.measure, self._note)
-        self.folded = suite.folds is not None
+        self.all_teach = suite.folds is not None
         """Whether the tasks are so few that all of them teach, and judge by fresh runs."""
-        self.taught = self.val if self.folded else self.tasks
+        self.taught = self.val if self.all_teach else self.tasks
         self.evidence = TrainEvidence(skill, self.taught, self.random("learning", 0), refused)
         self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
