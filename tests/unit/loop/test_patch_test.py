@@ -69,6 +69,7 @@ def test_one_harmful_line_is_found_where_good_ones_do_alone_what_they_do_not_bes
     alone, harmful = drive(evidence, patch_test.try_apart(evidence, [], found))
     assert (harmful, bool(alone)) == (lines[2], True)
     better = drive(evidence, patch_test.leave_out(evidence, [], found, lines[2]))
+    assert better is not None
     assert (better.lines, better.moved) == (lines[:2], found.after.keys() - set(lines[2].targets))
     assert drive(evidence, patch_test.leave_out(evidence, [], try_patch(evidence, *lines[:2]), lines[0])) is None
 
