@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from benchmarks.peers.contestants import make_ready
 from skillopt import Skill, Suite
+from skillopt.errors import AnswersPendingError
 from skillopt.execution.calls import EvaluateResult
 from skillopt.protocols import Model
 from skillopt.rollouts import Rollout
@@ -40,7 +41,11 @@ def train_by_gepa(start: Skill, suite: Suite, model: Model, run: Evaluating, rol
 
     def reflect(prompt: str | list[dict[str, Any]]) -> str:
         asked.append(str(prompt))
-        return model.reply(str(prompt)).text
+        try:
+            return model.reply(str(prompt)).text
+        except AnswersPendingError as error:  # GEPA goes on after what its reflection raises
+            play.pending, play.is_spent = error, True
+            raise
 
     found: Any = import_module("gepa").optimize(
         seed_candidate={_PART: start.document.text[start.document.body_start :]},
@@ -53,6 +58,8 @@ def train_by_gepa(start: Skill, suite: Suite, model: Model, run: Evaluating, rol
         logger=play,
         stop_callbacks=[lambda _: play.is_spent],
     )
+    if play.pending:
+        raise play.pending
     return GepaResult(play.skill(found.best_candidate), play.spent, len(asked))
 
 
@@ -65,6 +72,7 @@ class _Play:
     most: int
     spent: int = 0
     is_spent: bool = False
+    pending: AnswersPendingError | None = None
     propose_new_texts: None = field(default=None)
 
     def skill(self, candidate: Mapping[str, str]) -> Skill:

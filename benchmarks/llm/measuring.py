@@ -105,7 +105,8 @@ class Measuring:
         learnt = replace(suite, splits=tuple(row for row in suite.splits if row[0] is not Split.TEST))
         chosen = {**self._settings, "seed": seed, "preset": preset, "max_rollouts": times * self._learnt}
         result = optimize(start, learnt, model=model, settings=chosen, store=self.store, on_event=show)
-        minutes = round((time.monotonic() - began) / 60, 1)
+        # Where rollouts were recorded before, the time says nothing.
+        minutes = round((time.monotonic() - began) / 60, 1) * (result.paid_rollouts == result.rollouts)
         text, grade = handed_over(result)
         learnt_lines = difflib.ndiff(start.text.splitlines(keepends=True), text.text.splitlines(keepends=True))
         print("What was learnt:\n" + "".join(line for line in learnt_lines if line[0] in "+-"), file=sys.stderr)
