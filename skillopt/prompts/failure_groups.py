@@ -81,9 +81,7 @@ def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS)
     """
     kinds: dict[object, list[FailureGroup]] = {}
     for number, group in enumerate(groups):
-        feedback = _feedback(group)
-        short = feedback.strip() and estimate_tokens(feedback) <= _FEEDBACK_TOKENS
-        kinds.setdefault((group.rollout.status, _skeleton(feedback)) if short else number, []).append(group)
+        kinds.setdefault((group.rollout.status, _skeleton(_feedback(group)) or number), []).append(group)
     firsts = [kind[0] for kind in kinds.values()]
     parts = [_render(group, ROLLOUT_TOKENS) for group in firsts]
     rows = [[_row(kind[0], group) for group in kind[1:]] for kind in kinds.values()]
@@ -127,8 +125,15 @@ def _counted(group: FailureGroup) -> str:
 
 
 def _skeleton(feedback: str) -> tuple[str, ...]:
-    """Return feedback without its values: what is quoted, numbers, and what was expected or found."""
-    return tuple(_VALUE.sub("#", line) for line in feedback.splitlines() if line.strip())
+    """Return feedback without its values: what is quoted, numbers, and what was expected or found; nothing if too long.
+
+    Each line of longer feedback keeps what it begins with, as the name of a criterion or the number of a row.
+    """
+    lines, tokens = [line for line in feedback.splitlines() if line.strip()], estimate_tokens(feedback)
+    if tokens <= _SIDE_TOKENS:
+        return tuple(_VALUE.sub("#", line) for line in lines)
+    parts = (line.partition(":") for line in lines if tokens <= _FEEDBACK_TOKENS)
+    return tuple(name + _VALUE.sub("#", rest) for name, _, rest in parts)
 
 
 def _row(first: FailureGroup, group: FailureGroup) -> str:
@@ -136,7 +141,7 @@ def _row(first: FailureGroup, group: FailureGroup) -> str:
     known = {*first.task.prompt.splitlines(), *first.rollout.trajectory.answer.splitlines()}
     sides = (
         ("prompt", [line for line in group.task.prompt.splitlines() if line not in known]),
-        ("feedback", _other_values(_feedback(first), _feedback(group))),
+        ("feedback", _other_feedback(_feedback(first), _feedback(group))),
         ("answer", [line for line in group.rollout.trajectory.answer.splitlines() if line not in known]),
     )
     others = f" (also {', '.join(group.others)})" if group.others else ""
@@ -147,14 +152,16 @@ def _row(first: FailureGroup, group: FailureGroup) -> str:
     return f"- {group.task.id}{others}: {'; '.join(told)}"
 
 
-def _other_values(first: str, other: str) -> list[str]:
-    """Return of each line of feedback what it begins with, and the values that differ from those of the same line."""
-    pairs = zip(*([line for line in one.splitlines() if line.strip()] for one in (first, other)), strict=True)
+def _other_feedback(first: str, other: str) -> list[str]:
+    """Return short feedback whole; of longer one what each line begins with, and the values that differ in it."""
+    lines = [line for line in other.splitlines() if line.strip()]
+    if estimate_tokens(other) <= _SIDE_TOKENS:
+        return lines
     found = []
-    for line, mine in pairs:
+    for line, mine in zip(filter(str.strip, first.splitlines()), lines, strict=True):
         old, new = (_VALUE.findall(one) for one in (line, mine))
         values = [value for before, value in zip(old, new, strict=True) if value != before]
-        found += [f"{mine.partition(':')[0]}: {', '.join(values)}" if ":" in mine else mine] * bool(values)
+        found += [f"{mine.partition(':')[0]}: {', '.join(values)}"] * bool(values)
     return found
 
 

@@ -46,7 +46,10 @@ def test_one_prompt_keeps_its_budget_and_counts_what_it_leaves_out(count: int, w
 
 
 def test_failures_that_differ_in_values_alone_are_one_example_and_rows_of_their_values() -> None:
-    feedback = 'kind: answer: expected a match of "{}", found none\nform: answer: expected a match of "x", found none'
+    rest = "".join(f'\npart {at}: answer: expected a match of "form {at}", found none' for at in range(5))
+    feedback = (
+        'kind: answer: expected a match of "{}", found none\nform: answer: expected a match of "x", found none' + rest
+    )
     text, shown = render_failures(group_failures([failed(code, feedback.format(code)) for code in ("KA", "KB", "KC")]))
 
     assert shown == ("KA", "KB", "KC")
