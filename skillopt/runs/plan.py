@@ -111,7 +111,14 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     runs = [run for run in ledger.runs(plan.target.name) if run.suite_digest == suite.digest]
     same = next((run for run in runs if run.config == config), None)
     if same is not None and same.state != "finished" and _started_so(plan, same, start):
-        _check_not_lower(ledger, same, settings)
+        last, asked = _stages(same, recorded_events(ledger, same.id))[-1], _caps_of(settings)
+        if _is_higher(last, asked):
+            changed = [name for name in _CAPS if last[name] != asked[name]]
+            needed, given = (
+                ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
+                for caps in (last, asked)
+            )
+            raise UsageError(f"run {same.id} goes on under {needed}, found {given}; give those caps or higher ones")
         return ledger.begin_run(same), True
     found = []
     if same is not None and same.state == "finished" and is_unreported(ledger.path.parent.parent, same.id):
@@ -239,17 +246,6 @@ def _can_go_on(ledger: Ledger, record: RunRecord, suite: Suite, settings: Settin
     # What folds have joined cannot be parted.
     folded = settle_folds(suite, settings.model_copy(update=stages[0])).folds is not None
     return ended is not None and ended.capped and higher and not (folded and ended.accepted)
-
-
-def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
-    last, asked = _stages(record, recorded_events(ledger, record.id))[-1], _caps_of(settings)
-    if _is_higher(last, asked):
-        changed = [name for name in _CAPS if last[name] != asked[name]]
-        needed, found = (
-            ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
-            for caps in (last, asked)
-        )
-        raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
 
 
 def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
