@@ -73,7 +73,17 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     repository.check_branch(f"skillopt/{target.name}")
     repository.check_name(f"skillopt-draft/{target.name}")
     suite = settle_folds(target.suite(), target.settings)
-    _check_files(target.skill(), target.settings.harness)
+    skill, harness = target.skill(), target.settings.harness
+    check_trainable(skill)
+    document = skill.document
+    if (size := len(document.text)) > _MOST_TRAINED:
+        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
+        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
+    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
+        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
+    if harness.partition("/")[0] == "chat" and document.trained:
+        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
+        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=not proposer)
     given = Given(meter=drivers.meter, allowance=allowance)
     others = target.settings.by_target[1:]
@@ -88,20 +98,6 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
         proposer=named,
         further=further,
     )
-
-
-def _check_files(skill: Skill, harness: str) -> None:
-    """Refuse a skill that cannot be trained, and files that their shell cannot read or the harness never opens."""
-    check_trainable(skill)
-    document = skill.document
-    if (size := len(document.text)) > _MOST_TRAINED:
-        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
-        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
-    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
-        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
-    if harness.partition("/")[0] == "chat" and document.trained:
-        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
-        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:

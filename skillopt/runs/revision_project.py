@@ -81,11 +81,11 @@ class RevisionProject:
             target = replace(target, suite_path=self._folder / beside.relative_to(self._real.root))
         if suite is None and target.suite_path is not None:
             self._lay_out_suite(target.suite_path)
-        path = target.suite_path
-        if path is None or path.exists():
+        tasks = target.suite_path
+        if tasks is None or tasks.exists():
             return target
         # The suite of the work tree where the revision has none: it is kept out of the repository.
-        inside = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
+        inside = tasks.relative_to(self._folder) if tasks.is_relative_to(self._folder) else tasks
         return replace(target, suite_path=self._real.root / inside)
 
     def suite_files(self, target: Target) -> tuple[tuple[str, bytes], ...]:
