@@ -74,25 +74,20 @@ def clean(
     lines = list(map(_line, found)) or ["nothing to remove"]
     if gone:
         if not yes:
-            _confirm("\n".join(lines))
+            if not can_ask():
+                raise UsageError(
+                    "expected --yes where nobody can be asked, found none; see what would go with `skillopt clean`"
+                )
+            typer.echo("\n".join(lines), err=True)
+            if not typer.confirm("Remove this?", err=True):
+                typer.echo("nothing was removed", err=True)
+                raise typer.Exit
         _remove(root, gone)
         told = f"removed {', '.join(one.name for one in gone)}: {_bytes(sum(one.size or 0 for one in gone))}"
         lines = [*(_line(one) for one in found if one.kept), told]
     elif found and not kinds:
         lines.append("nothing was removed; remove with --runs, --branches or --cache")
     typer.echo(as_json_text({"items": found, "removed": bool(gone)}) if as_json else "\n".join(lines))
-
-
-def _confirm(listed: str) -> None:
-    """Ask on a terminal."""
-    if not can_ask():
-        raise UsageError(
-            "expected --yes where nobody can be asked, found none; see what would go with `skillopt clean`"
-        )
-    typer.echo(listed, err=True)
-    if not typer.confirm("Remove this?", err=True):
-        typer.echo("nothing was removed", err=True)
-        raise typer.Exit
 
 
 def _line(one: _Removable) -> str:

@@ -3,9 +3,8 @@
 A model must not take a draft: there is no tool of the MCP server for it.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,8 +14,8 @@ from skillopt.errors import UsageError, VersionConflictError
 from skillopt.figures import name_grade
 from skillopt.gate.grades import Grade
 from skillopt.project import Selection
-from skillopt.runs.decline import Declined, drop_offered, undecline
 from skillopt.runs.decline import decline as decline_versions
+from skillopt.runs.decline import drop_offered, undecline
 from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
@@ -39,21 +38,7 @@ def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
     The commit records its grade and who took it. Review it first with `skillopt diff SKILL draft`.
     """
-    show(_take(Selection(skill)), _taken_text, as_json=as_json)
-
-
-def rollback(
-    skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
-    version: Annotated[str, typer.Argument(help="The version to publish again.")],
-    *,
-    as_json: JsonOption = False,
-) -> None:
-    """Publish an older version as a new commit."""
-    show(roll_back(Selection(skill), version), _restored_text, as_json=as_json)
-
-
-def _take(selection: Selection) -> dict[str, Any]:
-    """Make the draft of a skill its newest version."""
+    selection = Selection(skill)
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     branch = open_draft(project.root, repository, target)
@@ -80,26 +65,27 @@ def _take(selection: Selection) -> dict[str, Any]:
         )
         commit = repository.commit_version(new)
         branch.remove()
-    texts = (before.document.text, after.document.text)
+    texts, grading, name = (before.document.text, after.document.text), read_grading(draft.trailers), target.name
     remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
     remarks += tuple(describe_difference(capability_difference(*texts)))
-    return {
-        "skill": target.name,
-        "branch": f"skillopt/{target.name}",
-        "commit": commit,
-        "by": signed,
-        "grading": read_grading(draft.trailers),
-        "remarks": remarks,
-    }
-
-
-def _taken_text(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['branch']} is now {result['commit'][:SHORT]}, taken by {escape_terminal(result['by'])}"]
-    lines.append(f"grade: {name_grade(result['grading'])}")
-    if result["grading"] is not None and result["grading"].grade is Grade.CANNOT_TELL:
+    found = {"skill": name, "branch": f"skillopt/{name}", "commit": commit, "by": signed}
+    lines = [f"skillopt/{name} is now {commit[:SHORT]}, taken by {escape_terminal(signed)}"]
+    lines.append(f"grade: {name_grade(grading)}")
+    if grading is not None and grading.grade is Grade.CANNOT_TELL:
         lines.append("warning: no measurement says that it is better; measure it again with another judge")
-    lines += [f"review this: {escape_terminal(remark)}" for remark in result["remarks"]]
-    return "\n".join([*lines, f"to undo: skillopt log {result['skill']}; skillopt rollback {result['skill']} VERSION"])
+    lines += [f"review this: {escape_terminal(remark)}" for remark in remarks]
+    lines.append(f"to undo: skillopt log {name}; skillopt rollback {name} VERSION")
+    show(found | {"grading": grading, "remarks": remarks}, lambda _: "\n".join(lines), as_json=as_json)
+
+
+def rollback(
+    skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
+    version: Annotated[str, typer.Argument(help="The version to publish again.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish an older version as a new commit."""
+    show(roll_back(Selection(skill), version), _restored_text, as_json=as_json)
 
 
 def decline(
@@ -141,16 +127,15 @@ def decline(
     version = "".join(words)
     if undo:
         show(undecline(selection, version, word), _restored_text, as_json=as_json)
-    else:
-        show(decline_versions(selection, version, word), _declined_text, as_json=as_json)
-
-
-def _declined_text(result: Declined) -> str:
-    names = ", ".join(sha[:SHORT] for sha in result.declined)
-    edits = count_noun(result.edits, "edit")
-    lines = [f"declined {names} by {escape_terminal(result.by)}: {edits} that training will not try again"]
-    lines.append(f"{result.branch} is now {result.commit[:SHORT]}, the text that training starts from")
-    return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
+        return
+    declined = decline_versions(selection, version, word)
+    names, edits = ", ".join(sha[:SHORT] for sha in declined.declined), count_noun(declined.edits, "edit")
+    told = (
+        f"declined {names} by {escape_terminal(declined.by)}: {edits} that training will not try again\n"
+        f"{declined.branch} is now {declined.commit[:SHORT]}, the text that training starts from\n"
+        f"to take it back: skillopt decline --undo {declined.skill} {declined.declined[-1][:SHORT]}"
+    )
+    show(declined, lambda _: told, as_json=as_json)
 
 
 def _restored_text(result: Restored) -> str:

@@ -1,8 +1,9 @@
 """The command `gate`: may this change of skills be merged, whoever made it?"""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
@@ -18,8 +19,9 @@ from skillopt.execution.access import missing_access
 from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
+from skillopt.gate.comparison import Pairs
 from skillopt.project import CONFIG, Project, Target
-from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
+from skillopt.reports.before_after import before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
 from skillopt.reports.markdown import cited
 from skillopt.review.checks import (
@@ -45,7 +47,7 @@ from skillopt.review.result import (
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_lines, difference_of_files
 from skillopt.runs.plan import RunPlan
-from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
@@ -56,7 +58,14 @@ from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_fixture, r
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
-from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
+from skillopt.versions.revisions import (
+    FolderChange,
+    changed_folders,
+    changed_in_worktree,
+    find_commit,
+    merge_base,
+    worktree_folders,
+)
 
 _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
@@ -218,15 +227,14 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
         places = [Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-gate-"))) for _ in range(2)]
         old = RevisionProject(project, repository, before, places[0])
         new = RevisionProject(project, repository, after, places[1])
-        changed = (
-            changed_folders(repository, before, after)
-            if after
-            else changed_in_worktree(repository, before, new.present())
-        )
+        if after:
+            changed = changed_folders(repository, before, after)
+        else:
+            present = {folder: new.files(folder) for folder in worktree_folders(repository)}
+            changed = changed_in_worktree(repository, before, present)
         named = new.project.configured_paths().values()
         skills = [one for one in changed if (place := one.after or one.before or "") in named or not is_fixture(place)]
-        gated = _Gate(project, (old, new), options, observer)
-        stack.callback(gated.close)
+        gated = _Gate(project, (old, new), options, observer, stack)
         changes = tuple(gated.change(one) for one in (*skills, *new.changed_documents(old)))
     return GateReport(
         base, head, before, after, required=options.demand.required, strict=options.strict, changes=changes
@@ -242,23 +250,34 @@ class _Gate:
         revisions: tuple[RevisionProject, RevisionProject],
         options: _Options,
         observer: RunObserver,
+        stack: ExitStack,
     ) -> None:
         self._project = project
         self._old, self._new = revisions
         self._options = options
         self._observer = observer
-        self._ledger: Ledger | None = None
+        self._stack = stack
         self._meter = Meter(caps_of(self._new.project.settings(options.flags)))
 
-    def close(self) -> None:
-        """Close what was opened."""
-        if self._ledger is not None:
-            self._ledger.close()
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return self._stack.enter_context(closing(Ledger.open(self._project.root)))
 
     def change(self, one: FolderChange) -> GatedChange:
         """Gate one skill; what is wrong with it alone is its own finding."""
-        row = _row(one)
-        row = replace(row, skill=self._new.project.documents().get(row.path, row.skill))
+        path = one.after or one.before or ""
+        kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
+        kind = ChangeKind.DELETED if one.after is None else ChangeKind.ADDED if one.before is None else kind
+        row = GatedChange(
+            self._new.project.documents().get(path, PurePosixPath(path).name or "."),
+            kind,
+            path,
+            one.before or "",
+            files=one.files,
+            standing=Standing.DELETED,
+            reason="it is gone, and nothing is measured" if kind is ChangeKind.DELETED else "",
+            first_path=SkillPlace.parse(path).prefix + SkillPlace.parse(path).named[0],
+        )
         if one.after is None:
             return row
         self._observer.notice(f"{escape_terminal(row.skill)}: {row.kind.value}")
@@ -378,44 +397,31 @@ class _Gate:
             drivers = load_drivers(settings, suite, self._project.root, given, optimizer=False)
             repository, path = self._project.repository(), work.row.path
             plan = RunPlan(target, suite, drivers, repository, skill_path=path, proposer="a person")
-            if self._ledger is None:
-                self._ledger = Ledger.open(self._project.root)
             change = ChangedTexts(work.before, work.after, self._old.commit)
-            found = measure_change(plan, change, self._options.demand, self._ledger, self._observer)
+            found, pairs = measure_change(plan, change, self._options.demand, self._ledger, self._observer)
         except InfrastructureError as error:
             return "", SuiteMeasurement(Standing.INVALID, str(error), tasks=tasks)
-        page, worst = self._moved_tasks(target, suite, found)
-        return "", SuiteMeasurement(
-            found.standing,
-            found.reason,
-            found.judged,
-            tasks,
-            found.run,
-            page=page,
-            worst=worst,
-            looks=found.looks,
-            rollouts=found.rollouts,
-            paid_rollouts=found.paid_rollouts,
-        )
+        return "", self._with_tasks(target, suite, found, pairs)
 
-    def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> tuple[str, str]:
-        """Write the page of a measurement, named by its run, and describe the worst tasks; return both."""
+    def _with_tasks(self, target: Target, suite: Suite, measured: SuiteMeasurement, pairs: Pairs) -> SuiteMeasurement:
+        """Write the page of a measurement, named by its run, and describe the worst tasks."""
         if measured.judged is None or measured.judged.verdict is None:
-            return "", ""
+            return measured
         folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT] or "the work tree")
-        changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)
+        changed = find_differing_tasks(suite.tasks(Split.VAL), pairs, target.settings.metric)
         page = f"{measured.run}.html" if folder else ""
         if folder is not None:
-            count = len({rollout.task_id for rollout in measured.pairs.before})
-            shown = BeforeAfter(target.name, *labels, measured.reason, count, changed)
+            count = len({rollout.task_id for rollout in pairs.before})
+            text = before_after_page(target.name, labels, measured.reason, count, changed)
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / page).write_text(before_after_page(shown), encoding="utf-8")
+                (folder / page).write_text(text, encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
-        followed = [str(one) for one in followed_criteria(measured.pairs.before, measured.pairs.after)]
+        followed = [str(one) for one in followed_criteria(pairs.before, pairs.after)]
         told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_NAMED])
-        return page, describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
+        worst = describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
+        return replace(measured, page=page, worst=worst)
 
 
 def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
@@ -432,23 +438,6 @@ def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]
     added = [(split, task) for split, task in (suite.splits if suite else ()) if task.digest not in old]
     brought = index_protected_text(Suite(base.suite.name, tuple(added))) if added else None
     return index_protected_text(base.suite), brought
-
-
-def _row(one: FolderChange) -> GatedChange:
-    """Begin with what git knows."""
-    path = one.after or one.before or ""
-    kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
-    kind = ChangeKind.DELETED if one.after is None else ChangeKind.ADDED if one.before is None else kind
-    return GatedChange(
-        PurePosixPath(path).name or ".",
-        kind,
-        path,
-        one.before or "",
-        files=one.files,
-        standing=Standing.DELETED,
-        reason="it is gone, and nothing is measured" if kind is ChangeKind.DELETED else "",
-        first_path=SkillPlace.parse(path).prefix + SkillPlace.parse(path).named[0],
-    )
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:

@@ -8,7 +8,7 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text, format_usage, job_line, show
 from skillopt.project import Project
-from skillopt.runs.jobs import JobReport, progress_line, report_job
+from skillopt.runs.jobs import progress_line, report_job
 from skillopt.storage.jobs import cancel_job, list_jobs, wait_for_job
 
 
@@ -31,13 +31,10 @@ def jobs(
         listed = "\n".join(map(job_line, found)) or "no jobs yet; agents start them through skillopt-mcp"
         typer.echo(as_json_text({"jobs": found}) if as_json else listed)
         return
-    found_job = cancel_job(root, job_id) if cancel else wait_for_job(root, job_id, wait)
-    show(report_job(root, found_job), _job_text, as_json=as_json)
-
-
-def _job_text(result: JobReport) -> str:
+    result = report_job(root, cancel_job(root, job_id) if cancel else wait_for_job(root, job_id, wait))
     lines = [job_line(result.job), *filter(None, [progress_line(result.job)]), *result.events]
     lines += [f"spent by the {role}: {format_usage(usage, role)}" for role, usage in result.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]
-    return "\n".join([*lines, f"next: {result.next_step}"])
+    lines.append(f"next: {result.next_step}")
+    show(result, lambda _: "\n".join(lines), as_json=as_json)

@@ -41,7 +41,7 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     allowed = 1.0 - target.settings.confidence
     error = error_budget(project.root, listed.versions, suite, target.name, allowed) if suite else None
     if not as_json:
-        typer.echo(fold_lines("\n".join([*_lines(listed, harness, error), *_edit_lines(listed.skill, edits)])))
+        typer.echo(fold_lines("\n".join(_lines(listed, harness, error, edits))))
         return
     versions = [
         asdict(one)
@@ -77,7 +77,9 @@ def _trained_on(version: Version) -> str:
     return single_line(version.trailer("Harness"))
 
 
-def _lines(listed: ListedVersions, harness: str, error: ErrorBudget | None) -> Iterator[str]:
+def _lines(
+    listed: ListedVersions, harness: str, error: ErrorBudget | None, edits: Sequence[NumberedEdit]
+) -> Iterator[str]:
     yield f"branch {listed.branch}" if listed.versions else f"{listed.skill}: no versions yet"
     for one in listed.versions:
         trained, word, taker = _trained_on(one), listed.declined.get(one.sha), one.trailer(TAKEN)
@@ -99,11 +101,8 @@ def _lines(listed: ListedVersions, harness: str, error: ErrorBudget | None) -> I
         yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
         take = f"to make it a version: skillopt take {listed.skill}" if draft.offered else "kept, not offered"
         yield f"  {escape_terminal(draft.obstacle) or f'what it changes: skillopt diff {listed.skill} draft; {take}'}"
-
-
-def _edit_lines(skill: str, edits: Sequence[NumberedEdit]) -> Iterator[str]:
     if edits:
-        yield f"edits that are not on the default branch; to refuse one: skillopt decline {skill} NUMBER"
-    for one in edits:
-        shown = truncate(escape_terminal(one.edit.summary), _WIDEST)
-        yield f"  {one.number:>3}  {'dropped: ' if one.dropped else 'replaced: ' if one.replaced else ''}{shown}"
+        yield f"edits that are not on the default branch; to refuse one: skillopt decline {listed.skill} NUMBER"
+    for edit in edits:
+        shown = truncate(escape_terminal(edit.edit.summary), _WIDEST)
+        yield f"  {edit.number:>3}  {'dropped: ' if edit.dropped else 'replaced: ' if edit.replaced else ''}{shown}"

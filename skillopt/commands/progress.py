@@ -95,16 +95,6 @@ class ProgressObserver(RunObserver):
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
-        self._move_to(event)
-        if isinstance(event, _NEWS):
-            self._note(replace(self._noted, news=self._noted.news + 1))
-        for line, worked in self._lines.tell(event):
-            if not self._replayed:
-                self._print(f"{line}{f'  [{self._used()}]' if worked else ''}")
-        self._replayed = max(0, self._replayed - 1)
-
-    def _move_to(self, event: Event) -> None:
-        """Note where the run is."""
         if isinstance(event, RunStarted):
             self._planned = event.steps
             self._place = "the edits together" if self._proposal else "baseline"
@@ -112,6 +102,12 @@ class ProgressObserver(RunObserver):
             self._place = "each edit left out" if isinstance(event, PatchTested) else "gate"
         elif isinstance(event, StepStarted | TrainMeasured):
             self._place = f"step {event.step} of {self._planned}" if self._planned else "learning"
+        if isinstance(event, _NEWS):
+            self._note(replace(self._noted, news=self._noted.news + 1))
+        for line, worked in self._lines.tell(event):
+            if not self._replayed:
+                self._print(f"{line}{f'  [{self._used()}]' if worked else ''}")
+        self._replayed = max(0, self._replayed - 1)
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""

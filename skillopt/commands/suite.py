@@ -95,14 +95,32 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
 
 def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _outcome_lines(found)
-    yield from _program_lines(found["programs"])
+    # The programs that check results by what they do with them, and those that need a look.
+    programs: Mapping[str, Mapping[str, tuple[str, ...]]] = found["programs"]
+    if counts := [f"{len(programs[kind])} {kind}" for kind in _PROGRAMS if programs[kind]]:
+        yield f"programs that check: {', '.join(counts)}"
+    links = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
+    rows = [f"{task}: can be gamed: use `run-agent`" for task in programs[_GAMED]]
+    rows += [
+        f"{task}: may execute {_some(names)}: declare `runs: agent`" for task, names in programs[_EXECUTES].items()
+    ]
+    yield from _first([*rows, *(f"{task}: {_some(names)}: {links}" for task, names in programs[_UNPACKS].items())])
     if results := found["oracle"]:
         counting = sum(result.counts for result in results)
         of = count_noun(len(results), "task")
         yield f"oracle: in {counting} of {of} that bring a solution it passes and doing nothing fails"
         then = {True: "mend that and run this again", False: "runs leave the task out until that is corrected"}
         yield from _first(f"{one.task}: {one.words}; {then[one.broken]}" for one in results if not one.counts)
-    yield from _judge_lines(found)
+    if found["judge"] is not None:
+        yield found["judge"].words
+    if found["undecided"]:
+        of = count_noun(len(found["criteria"]), "criterion", "criteria")
+        yield f"{len(found['undecided'])} of {of} the judge cannot decide; word them more exactly:"
+    yield from _first(
+        f"{one.task} {one.number}. {truncate(one.text, _LONGEST)}: two readings differ {one.differs:.0%} of the time"
+        f"{f', {one.cannot_tell:.0%} cannot tell' if one.cannot_tell else ''}"
+        for one in found["undecided"]
+    )
     leaks = found["leaks"]
     yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
     others = ("" if leak.task == leak.other else f" and {leak.other} ({leak.parts[1]})" for leak in leaks)
@@ -129,29 +147,6 @@ def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for standing, note in _STANDINGS.items():
         if named := [task.task for task in found["tasks"] if task.standing == standing]:
             yield f"{len(named)} of {count_noun(known, 'task')} {note}: {_some(named)}"
-
-
-def _program_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
-    """Count the programs that check results by what they do with them, and name those that need a look."""
-    if counts := [f"{len(found[kind])} {kind}" for kind in _PROGRAMS if found[kind]]:
-        yield f"programs that check: {', '.join(counts)}"
-    links = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
-    rows = [f"{task}: can be gamed: use `run-agent`" for task in found[_GAMED]]
-    rows += [f"{task}: may execute {_some(names)}: declare `runs: agent`" for task, names in found[_EXECUTES].items()]
-    yield from _first([*rows, *(f"{task}: {_some(names)}: {links}" for task, names in found[_UNPACKS].items())])
-
-
-def _judge_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    if found["judge"] is not None:
-        yield found["judge"].words
-    if found["undecided"]:
-        of = count_noun(len(found["criteria"]), "criterion", "criteria")
-        yield f"{len(found['undecided'])} of {of} the judge cannot decide; word them more exactly:"
-    yield from _first(
-        f"{one.task} {one.number}. {truncate(one.text, _LONGEST)}: two readings differ {one.differs:.0%} of the time"
-        f"{f', {one.cannot_tell:.0%} cannot tell' if one.cannot_tell else ''}"
-        for one in found["undecided"]
-    )
 
 
 def _first(rows: Iterable[str]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def update(
             drivers = load_drivers(target.settings, suite, project.root, Given(), optimizer=False)
             plan = RunPlan(target, suite, drivers, branch.repository, skill_path=branch.path, proposer="a person")
             with closing(Ledger.open(project.root)) as ledger:
-                found = measure_change(plan, ChangedTexts(old, merged, tip), Demand(), ledger, observer)
+                found, _ = measure_change(plan, ChangedTexts(old, merged, tip), Demand(), ledger, observer)
             standing, reason = found.standing, found.reason
         replaced, said = branch.tip, f"Change gate: {standing.value}, {reason}."
         draft = branch.publish(_draft(branch, (upstream, merged), tip, said))

@@ -27,14 +27,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
-from skillopt.suites.review_file import (
-    Decision,
-    ReviewEntry,
-    drafted,
-    put_candidates,
-    read_candidates,
-    remove,
-)
+from skillopt.suites.review_file import Decision, ReviewEntry, drafted, put_candidates, read_candidates, remove
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
 from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness

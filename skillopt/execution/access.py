@@ -65,7 +65,9 @@ _PROVIDERS: Final = {
 
 def find_choices() -> tuple[Choice, ...]:
     """List what is here, what is ready first: agents, keys, servers; known addresses are asked for their models."""
-    found = [*_agents(own=True), *_keys(), *_served(LOCAL_SERVERS)]
+    set_keys = ((first_set(*variables), choice) for variables, choice in _PROVIDERS.values())
+    keys = [replace(choice, label=f"{choice.label} ({key[0]} is set)") for key, choice in set_keys if key]
+    found = [*_agents(own=True), *keys, *_served(LOCAL_SERVERS)]
     proposer = next((choice for choice in found if not choice.missing), None)
     alone = "it proposes no edits, so an optimizer model is needed too, and none was found"
     for choice in _agents(own=False):
@@ -177,12 +179,6 @@ def _agents(*, own: bool) -> Iterator[Choice]:
         if (name in AGENTS) is own and shutil.which(program):
             ready, told = find_login(name)
             yield Choice(f"{label} ({program} on the PATH)", name, name, missing="" if ready else told)
-
-
-def _keys() -> Iterator[Choice]:
-    for variables, choice in _PROVIDERS.values():
-        if named := first_set(*variables):
-            yield replace(choice, label=f"{choice.label} ({named[0]} is set)")
 
 
 def _lacks(address: str, model: str) -> bool:

@@ -49,7 +49,14 @@ def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> s
 def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
     """Run a program without tokens of forges, stderr seen and an interrupt passed on, and return its exit status."""
     secrets = {os.environ[name] for name in forge_token_names(os.environ)}
-    kept = _without(os.environ, secrets)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (*FORGE_TOKENS, *_LOGINS) and not any(secret in value for secret in secrets)
+    }
+    if any(name.startswith("GIT_CONFIG_") for name in os.environ.keys() - kept.keys()):
+        # They are numbered: with one left out git would refuse them all.
+        kept = {name: value for name, value in kept.items() if not name.startswith("GIT_CONFIG_")}
     with _hidden(secrets):
         try:
             # A group of its own, so that Ctrl-C comes once: from here.
@@ -58,43 +65,24 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
             )
         except OSError as error:
             raise InfrastructureError(f"could not start {argv[0]!r}: {error}; reinstall skillopt") from error
-        with _passing_on(process):
-            try:
-                return process.wait()
-            except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)
-                process.wait()
-                raise
 
-
-def _without(environment: Mapping[str, str], secrets: set[str]) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if name not in (*FORGE_TOKENS, *_LOGINS) and not any(secret in value for secret in secrets)
-    }
-    if any(name.startswith("GIT_CONFIG_") for name in environment.keys() - kept.keys()):
-        # They are numbered: with one left out git would refuse them all.
-        kept = {name: value for name, value in kept.items() if not name.startswith("GIT_CONFIG_")}
-    return kept
-
-
-@contextmanager
-def _passing_on(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-
-    def end(number: int, _: object) -> None:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if process.poll() is None:
-            process.kill()
+        def end(number: int, _: object) -> None:
+            process.send_signal(signal.SIGINT)
             process.wait()
+            raise SystemExit(128 + number)
+
+        before = signal.signal(signal.SIGTERM, end)
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+        finally:
+            signal.signal(signal.SIGTERM, before)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 @contextmanager

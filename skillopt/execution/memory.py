@@ -55,7 +55,10 @@ def memory_baseline(suite: Suite) -> MemoryBaseline | None:
         asked = [task for task in judging if _expected(task)][:_MOST] if known else []
         places = nearest([prompt for prompt, _ in known], [task.prompt for task in asked])
         tasks += len(asked)
-        passed += sum(_passes(task, *known[at][1]) for task, at in zip(asked, places, strict=True))
+        for task, (text, files) in zip(asked, (known[at][1] for at in places), strict=True):
+            with Workspace.create(files) as workspace:
+                verifier = shared_verifier(task.verifier_with_inputs)
+                passed += verifier.score(Trajectory(answer=text), workspace.path).passed
     return MemoryBaseline(passed, tasks) if tasks else None
 
 
@@ -74,11 +77,6 @@ def _expected(task: Task) -> tuple[str, Sequence[File]] | None:
         else:
             text = content.decode("utf-8", "replace")
     return text, files
-
-
-def _passes(task: Task, text: str, files: Sequence[File]) -> bool:
-    with Workspace.create(files) as workspace:
-        return shared_verifier(task.verifier_with_inputs).score(Trajectory(answer=text), workspace.path).passed
 
 
 def nearest(known: Sequence[str], asked: Sequence[str]) -> list[int]:

@@ -98,7 +98,13 @@ class Meter:
                 raise self._refuse(self._closed)
             while not self._fits(held):
                 if not self._reserved:
-                    raise self._refuse(self._reached(worst))
+                    spent = self.spent.usd or 0.0
+                    left = f"{caps.tokens:,} tokens leaves {caps.tokens - self.spent.tokens:,}, and the next call could"
+                    why = f"the cap of {left} take {worst.tokens:,}; raise max_tokens to go on"
+                    if caps.usd and spent + (worst.usd or 0.0) > caps.usd:
+                        left = f"${caps.usd:g} leaves ${caps.usd - spent:.4f}, and the next call could"
+                        why = f"the cap of {left} cost ${worst.usd:.4f}; raise max_usd to go on"
+                    raise self._refuse(why)
                 self._changed.wait()
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
                 step = "run the same command to continue" if seconds <= caps.seconds else "raise max_minutes above that"
@@ -141,18 +147,6 @@ class Meter:
     def _refuse(self, why: str) -> OutOfBudget:
         self.refused = True
         return OutOfBudget(why)
-
-    def _reached(self, worst: Usage) -> str:
-        caps, spent = self._caps, self.spent
-        if caps.usd and (spent.usd or 0.0) + (worst.usd or 0.0) > caps.usd:
-            return (
-                f"the cap of ${caps.usd:g} leaves ${caps.usd - (spent.usd or 0.0):.4f}, and the next call could "
-                f"cost ${worst.usd:.4f}; raise max_usd to go on"
-            )
-        return (
-            f"the cap of {caps.tokens:,} tokens leaves {caps.tokens - spent.tokens:,}, and the next call could take "
-            f"{worst.tokens:,}; raise max_tokens to go on"
-        )
 
 
 class MeteredModel:

@@ -7,12 +7,7 @@ from skillopt.errors import AnswersPendingError, InfrastructureError, UnreadRepl
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.loop.events import (
-    Event,
-    RunEnded,
-    VersionAccepted,
-    encode_event,
-)
+from skillopt.loop.events import Event, RunEnded, VersionAccepted, encode_event
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, encode_skill

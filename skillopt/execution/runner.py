@@ -113,7 +113,8 @@ class RecordedRunner:
         keys = [self._drivers.key_of(request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
         self._asked.update(wanted)
-        known = self._known(list(wanted))
+        known = self._ledger.rollouts(list(wanted)) | self._ledger.failures(self._run_id, list(wanted))
+        known |= {key: self._failures[key] for key in wanted if key in self._failures}
         recorded = len(known)
         scores = _scores(known.values())
         timed = self._seconds
@@ -125,8 +126,11 @@ class RecordedRunner:
             self._probe()
         self._show(Activity("rollouts", recorded, len(wanted), 0, fmean(scores) if scores else None))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
-            stored, failed = self._store(pairs)
-            known |= stored | failed
+            failed = {key: rollout for key, rollout in pairs if rollout.score is None}
+            scored = [pair for pair in pairs if pair[0] not in failed]
+            known |= self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity) | failed
+            self.paid_rollouts += len(pairs)
+            self._counted.update(key for key, _ in pairs)
             self._failures |= failed
             self._tell(failed.values())
             scores += _scores(rollout for _, rollout in pairs)
@@ -178,20 +182,8 @@ class RecordedRunner:
     def _own(self, key: str) -> str:
         return digest_of("unread", self._run_id, key)
 
-    def _store(self, pairs: Sequence[tuple[str, Rollout]]) -> tuple[dict[str, Rollout], dict[str, Rollout]]:
-        failed = {key: rollout for key, rollout in pairs if rollout.score is None}
-        scored = [pair for pair in pairs if pair[0] not in failed]
-        stored = self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity)
-        self.paid_rollouts += len(pairs)
-        self._counted.update(key for key, _ in pairs)
-        return stored, failed
-
     def _kept(self, reply: Reply) -> Reply:
         return replace(reply, text=self._masking.text(readable(reply.text)))
-
-    def _known(self, keys: Sequence[str]) -> dict[str, Rollout]:
-        known = self._ledger.rollouts(keys) | self._ledger.failures(self._run_id, keys)
-        return known | {key: self._failures[key] for key in keys if key in self._failures}
 
     def _expect_answers(self, rollouts: Mapping[str, Rollout]) -> None:
         """Refuse to go on where nothing but refusals and cut-off answers came: they say nothing about a skill."""

@@ -11,10 +11,11 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
+from skillopt.gate.comparison import Pairs
 from skillopt.gate.grades import Grade
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
-from skillopt.reports.before_after import BeforeAfter, before_after_page, find_differing_tasks
+from skillopt.reports.before_after import before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_view
 from skillopt.reports.markdown import cited
 from skillopt.reports.offer import (
@@ -27,10 +28,10 @@ from skillopt.reports.offer import (
 )
 from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
-from skillopt.review.result import Required, ReviewAnswer
+from skillopt.review.result import Required, ReviewAnswer, SuiteMeasurement
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version
-from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.run import peoples_refusals, read_grading
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
@@ -213,7 +214,7 @@ def _claim(
         grading = read_grading(view.versions[-1].trailers) if texts is not None and texts[0] == texts[1] else None
     try:
         suite = target.suite()
-        done = _measure(sources, place, suite)
+        done, pairs = _measure(sources, place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
     verdict = done.judged.verdict if done.judged else None
@@ -226,15 +227,10 @@ def _claim(
     spent = Usage.total(sources.ledger.spending(done.run).values())
     found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
     grade = grading.grade if grading else best if better else Grade.LIKELY
-    compared = BeforeAfter(
-        view.skill,
-        view.into,
-        view.branch,
-        f"{headline.words}. {shown}.",
-        measured=len({one.task_id for one in done.pairs.before}),
-        changed=find_differing_tasks(suite.tasks(Split.VAL), done.pairs, target.settings.metric),
-    )
-    return replace(view, claim=found, grade=grade, grading=grading), before_after_page(compared)
+    changed = find_differing_tasks(suite.tasks(Split.VAL), pairs, target.settings.metric)
+    told, count = f"{headline.words}. {shown}.", len({one.task_id for one in pairs.before})
+    page = before_after_page(view.skill, (view.into, view.branch), told, count, changed)
+    return replace(view, claim=found, grade=grade, grading=grading), page
 
 
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
@@ -274,7 +270,7 @@ def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferV
     return replace(view, claim=found, grade=grading.grade if grading else Grade.LIKELY, grading=grading)
 
 
-def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
+def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> tuple[SuiteMeasurement, Pairs]:
     target, root = sources.target, sources.project.root
     drivers = load_drivers(target.settings, suite, root, Given(allowance=sources.allowance), optimizer=False)
     plan = RunPlan(target, suite, drivers, place.repository, skill_path=place.path, proposer="a person")

@@ -55,18 +55,6 @@ class DifferingTask:
         return f"score {self.scores[0]:.2f} → {self.scores[1]:.2f}"
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeAfter:
-    """A comparison of two texts of a skill, task by task."""
-
-    skill: str
-    before: str
-    after: str
-    headline: str
-    measured: int
-    changed: Sequence[DifferingTask]
-
-
 def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) -> tuple[DifferingTask, ...]:
     """List the tasks that went differently, broken ones first, then by how much was lost."""
     measured: dict[str, list[tuple[Rollout, Rollout]]] = defaultdict(list)
@@ -114,23 +102,24 @@ def _feedback(rollout: Rollout, most: int) -> str:
     return quote_block(cut_middle(text, most)) if text.strip() else "Nothing was found wrong."
 
 
-def before_after_page(comparison: BeforeAfter) -> str:
-    """Render the tasks that went differently as a page that needs nothing else."""
-    changed = comparison.changed
+def before_after_page(
+    skill: str, sides: tuple[str, str], headline: str, measured: int, changed: Sequence[DifferingTask]
+) -> str:
+    """Render the tasks that went differently under two texts of a skill as a page that needs nothing else."""
     counts = [(change.value, sum(one.change is change for one in changed)) for change in TaskChange]
     named = ", ".join(f"{count} {name}" for name, count in counts if count)
     left_out = f" The first {_MOST_TASKS} are shown." if len(changed) > _MOST_TASKS else ""
     told = (
-        f"Before is {cited(comparison.before)}, after is {cited(comparison.after)}. {len(changed):,} of "
-        f"{comparison.measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
+        f"Before is {cited(sides[0])}, after is {cited(sides[1])}. {len(changed):,} of "
+        f"{measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
         "several repeats the pair that differs most is shown."
     )
     footer = (
         "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
         "stands here should use other tasks to judge them."
     )
-    text = paragraphs(cited(comparison.headline), told, *map(_shown, changed[:_MOST_TASKS]))
-    return print_page(comparison.skill, "before and after", text, footer)
+    text = paragraphs(cited(headline), told, *map(_shown, changed[:_MOST_TASKS]))
+    return print_page(skill, "before and after", text, footer)
 
 
 def _shown(one: DifferingTask) -> str:

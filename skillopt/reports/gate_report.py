@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillopt.figures import headline_of_verdict
-from skillopt.reports.markdown import (
-    box,
-    bullets,
-    cited,
-    paragraphs,
-    print_markdown,
-    tell_difference,
-    write_table,
-)
+from skillopt.reports.markdown import box, bullets, cited, paragraphs, print_markdown, tell_difference, write_table
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import (
     ChangeFinding,

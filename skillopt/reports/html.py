@@ -35,7 +35,9 @@ def print_page(heading: str, about: str, text: str, footer: str) -> str:
 
     head, *parts = _SECTION.split(replace_marked(text, keep))
     anchors = _anchors(parts[::2])
-    parser, tables = _parser(), count(1)
+    parser, tables = MarkdownIt("commonmark").enable("table"), count(1)
+    for kind in ("html_block", "html_inline"):
+        parser.add_render_rule(kind, _own_html)
     shown = [
         f'<section id="{anchor}" aria-labelledby="{anchor}-h">\n<h2 id="{anchor}-h">{parser.renderInline(name)}</h2>\n'
         f"{_styled(parser.render(body), tables)}</section>"
@@ -103,13 +105,6 @@ def _anchors(names: Sequence[str]) -> list[str]:
         anchor = re.sub(r"[^a-z0-9]+", "-", own).strip("-") or "part"
         found.append(f"{anchor}-{len(found)}" if anchor in found else anchor)
     return found
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").enable("table")
-    for kind in ("html_block", "html_inline"):
-        parser.add_render_rule(kind, _own_html)
-    return parser
 
 
 def _own_html(

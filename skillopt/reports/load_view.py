@@ -234,7 +234,7 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         headline=gained_by_run(events),
         steps=tuple(step for event in events for step in log.note(event)),
         patch_tests=tuple(_all(events, PatchTested)),
-        edits=_EditFates(recorded).views,
+        edits=tuple(_EditFates(recorded).edits.values()),
         gates=tuple(gates),
         versions=tuple(versions),
         test=_last(events, HeldOutTestMeasured),
@@ -331,20 +331,15 @@ class _EditFates:
     def __init__(self, recorded: RunRecords) -> None:
         # Tasks that edits may be made from, those of both folds where there are any; empty when not known.
         self._train = {task for task, split in recorded.splits.items() if split in ("train", *FOLDS)}
-        self._edits: dict[str, EditView] = {}
+        self.edits: dict[str, EditView] = {}  # in the order in which they were first told of
         self._text = recorded.start.document.text
         for _, event in recorded.events:
             self._note(event)
 
-    @property
-    def views(self) -> tuple[EditView, ...]:
-        """All edits in the order in which they were first told of."""
-        return tuple(self._edits.values())
-
     def _note(self, event: Event) -> None:
         match event:
             case EditRefused():
-                before = self._edits.get(event.edit.id)
+                before = self.edits.get(event.edit.id)
                 if before is None:
                     self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
                 elif before.version is None:  # else the version has it, whatever the draft does
@@ -375,7 +370,7 @@ class _EditFates:
             self._put(edit, known.step, fate=Fate.JOINED, reason="")
 
     def _put(self, edit: Edit, step: int, **changes: object) -> EditView:
-        known = self._edits.get(edit.id)
+        known = self.edits.get(edit.id)
         if known is None:
             document = SkillDocument(self._text)
             place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
@@ -385,5 +380,5 @@ class _EditFates:
             known = EditView(
                 edit, step, section, tuple(one for one in edit.tasks if one in (self._train or edit.tasks))
             )
-        self._edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
+        self.edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
         return known

@@ -177,6 +177,9 @@ def _body(view: OfferView, longest: int, more: str) -> str:
     edits = [_box(edit, longest) for edit in view.in_force][:_MOST_EDITS]
     why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
     reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
+    drop = "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
+    number = view.in_force[0].number if edits else 0
+    drop += f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
     take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
     take += " To refuse it: close it with a comment that says why. Training does not propose it again."
     take += (
@@ -192,7 +195,7 @@ def _body(view: OfferView, longest: int, more: str) -> str:
             _what_would_prove(view),
             quote_block("\n".join(diff[:shown]), "diff") if diff else "The text is the same; only other files differ.",
             details(f"{count_noun(len(diff) - shown, 'more line')} of the diff", rest),
-            _how_to_drop(view) if edits else "",
+            drop if edits else "",
             bullets(edits[:_FIRST_EDITS]),
             details(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", bullets(edits[_FIRST_EDITS:])),
             _dropped(view),
@@ -286,14 +289,6 @@ def _box(offered: OfferedEdit, longest: int) -> str:
 def _tasks(tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
     more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
     return ", ".join(cited(task, 60) for task in tasks[:most]) + more
-
-
-def _how_to_drop(view: OfferView) -> str:
-    number = view.in_force[0].number
-    return (
-        "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
-        f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
-    )
 
 
 def _dropped(view: OfferView) -> str:

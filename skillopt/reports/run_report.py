@@ -7,12 +7,7 @@ from itertools import pairwise
 from shlex import quote
 from typing import Final
 
-from skillopt.figures import (
-    HELD_OUT,
-    VAL,
-    comparison_words,
-    name_grade,
-)
+from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade
 from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import look_confidence
 from skillopt.gate.grades import GRADE_MEANINGS
@@ -146,7 +141,9 @@ def _headline(view: RunView) -> str:
         place = "" if view.folded or view.shrunk else VAL
         told = view.headline.words if view.headline else comparison_words(taken[-1].verdict, place)
         versions = f", by {len(taken)} versions" if len(taken) > 1 else ""
-        where = f"on {_judged_on(view)}, not tested on the held-out `test` split"
+        judged = "two halves, each by the other's edits" if view.folded else "`val`"
+        judged = "all tasks that are not held out" if view.shrunk else judged
+        where = f"on {judged}, not tested on the held-out `test` split"
         return f"**{_OUTCOMES[taken[-1].verdict.outcome]}** {where}: {told}{versions}{grade}."
     if (draft := view.draft) is not None:
         told = f"{draft.headline.words}; " if draft.headline else ""
@@ -155,12 +152,6 @@ def _headline(view: RunView) -> str:
         return "**No verdict**: no candidate reached the gate."
     found = count_noun(len(view.gates), "candidate")
     return f"**{_OUTCOMES[view.gates[-1].verdict.outcome]}**: {found}, none accepted."
-
-
-def _judged_on(view: RunView) -> str:
-    if view.shrunk:
-        return "all tasks that are not held out"
-    return "two halves, each by the other's edits" if view.folded else "`val`"
 
 
 def _size_change(view: RunView) -> str:

@@ -19,7 +19,6 @@ from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
 from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind, is_upstream
 from skillopt.versions.decisions import (
-    Decisions,
     EditLine,
     NumberedEdit,
     PersonsWord,
@@ -159,7 +158,15 @@ def undecline(
     with _place(selection, word) as place:
         repository = place.repository
         decisions = read_decisions(repository, place.name, place.tip)
-        wanted = _declined(place, decisions, version)
+        if version:
+            wanted = resolve_version(place.branch, version)
+        else:
+            newest = (one for one in decisions.versions if commit_kind(one) == "declined")
+            shas_declined = (sha for one in newest for sha in reversed(one.values(DECLINED)))
+            wanted = next((sha for sha in shas_declined if sha in decisions.declined), "")
+        if wanted not in decisions.declined:
+            what = repr(version) if version else "any version"
+            raise UsageError(f"expected {what} to be declined, found that it is not; see `skillopt log {place.name}`")
         if repository.ref_tip(wanted) is None:
             found = f"{wanted[:10]} was declined, and its commit is not in this clone"
             raise UsageError(f"{found}; fetch it, or train again: its edits may be tried after `skillopt rollback`")
@@ -174,19 +181,6 @@ def undecline(
         want_again(repository, place.name, shas)
         commit = write_undeclined(repository, place.commit(files), versions=shas, word=place.word, edits=edits, run=run)
     return Restored(place.name, f"skillopt/{place.name}", wanted, commit)
-
-
-def _declined(place: _Place, decisions: Decisions, version: str) -> str:
-    if version:
-        found = resolve_version(place.branch, version)
-    else:
-        newest = (one for one in decisions.versions if commit_kind(one) == "declined")
-        shas = (sha for one in newest for sha in reversed(one.values(DECLINED)) if sha in decisions.declined)
-        found = next(shas, "")
-    if found not in decisions.declined:
-        what = repr(version) if version else "any version"
-        raise UsageError(f"expected {what} to be declined, found that it is not; see `skillopt log {place.name}`")
-    return found
 
 
 def drop_offered(

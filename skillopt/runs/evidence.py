@@ -79,7 +79,12 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     ground = find_ground(plan, root, start)
     skill, folded = ground.text, plan.suite.folds is not None
     settings, train = plan.target.settings, plan.suite.tasks_to_evaluate(Split.TRAIN)
-    _check_known(tasks, [task.id for task in train])
+    ids = [task.id for task in train]
+    if unknown := [name for name in tasks if name not in ids][:3]:
+        near = dict.fromkeys(one for name in unknown for one in get_close_matches(name, ids, 3, 0.5))
+        meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
+        listed = ", ".join(repr(name[:80]) for name in unknown)
+        raise UsageError(f"expected ids of train tasks, found {listed}{meant}")
     found: Mapping[str, list[Rollout]] = {}
     runs: list[list[Event]] = []
     looks = 0
@@ -91,7 +96,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
             repeats = [*TRAIN_REPEATS, *proposal_repeats(looks)]
             found = rollouts_at(ledger, plan.drivers, skill, train, repeats)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
-    known, waiting = {task.id for task in train}, {edit.summary for edit in ground.edits}
+    waiting = {edit.summary for edit in ground.edits}
     by_people = told_refusals(plan.repository, plan.refusals, plan.suite)
     # What is cut is the edit, not the reason.
     refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
@@ -100,7 +105,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         for events in runs
         for event in events
         for edit, reason in _rejections(event)
-        if known.issuperset(edit.tasks) and edit.summary not in waiting
+        if {*ids}.issuperset(edit.tasks) and edit.summary not in waiting
     ]
     rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
     sections = tuple(section.title for section in skill.document.sections)
@@ -128,16 +133,6 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         rejected=rejected,
         looks=looks + count_refused(root, skill.name, plan.suite.digest)[0],
     )
-
-
-def _check_known(tasks: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [name for name in tasks if name not in known]
-    if not unknown:
-        return
-    near = dict.fromkeys(one for name in unknown[:3] for one in get_close_matches(name, known, 3, 0.5))
-    meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
-    found = ", ".join(repr(name[:80]) for name in unknown[:3])
-    raise UsageError(f"expected ids of train tasks, found {found}{meant}")
 
 
 def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:

@@ -174,15 +174,12 @@ def _can_show(suite: Suite, settings: Settings) -> bool:
 
 
 def _is_partial(tasks: Sequence[Task], settings: Settings) -> bool:
-    return settings.metric is not Metric.HARD and fmean(map(_parts_of, tasks)) > 1
-
-
-def _parts_of(task: Task) -> int:
-    """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
-    rubrics = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind == "rubric")
-    criteria = sum(max(1, len(options.get("criteria", ()))) for options in rubrics)
-    others = [spec.kind for spec in task.verifier.parts if spec.kind != "rubric"]
-    return criteria + sum(_PARTS if kind in ("json", "table") else 1 for kind in others)
+    """Return whether tasks are scored by more than one part: checks, criteria of a rubric, some parts of a table."""
+    specs = [spec for task in tasks for spec in task.verifier.parts]
+    criteria = (json.loads(spec.options).get("criteria", ()) for spec in specs if spec.kind == "rubric")
+    others = (_PARTS if spec.kind in ("json", "table") else 1 for spec in specs if spec.kind != "rubric")
+    parts = sum(max(1, len(own)) for own in criteria) + sum(others)
+    return settings.metric is not Metric.HARD and parts > len(tasks)
 
 
 def likely_calls(suite: Suite, settings: Settings) -> tuple[Range, Range]:

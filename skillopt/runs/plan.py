@@ -73,7 +73,17 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     repository.check_branch(f"skillopt/{target.name}")
     repository.check_name(f"skillopt-draft/{target.name}")
     suite = settle_folds(target.suite(), target.settings)
-    _check_files(target.skill(), target.settings.harness)
+    skill, harness = target.skill(), target.settings.harness
+    check_trainable(skill)
+    document = skill.document
+    if (size := len(document.text)) > _MOST_TRAINED:
+        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
+        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
+    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
+        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
+    if harness.partition("/")[0] == "chat" and document.trained:
+        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
+        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
     drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=not proposer)
     given = Given(meter=drivers.meter, allowance=allowance)
     others = target.settings.by_target[1:]
@@ -90,20 +100,6 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     )
 
 
-def _check_files(skill: Skill, harness: str) -> None:
-    """Refuse a skill that cannot be trained, and files that their shell cannot read or the harness never opens."""
-    check_trainable(skill)
-    document = skill.document
-    if (size := len(document.text)) > _MOST_TRAINED:
-        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
-        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
-    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
-        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
-    if harness.partition("/")[0] == "chat" and document.trained:
-        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
-        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
-
-
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
     """Find the interrupted run that this command continues, or record a new one."""
     settings, suite = plan.target.settings, plan.suite
@@ -111,7 +107,14 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     runs = [run for run in ledger.runs(plan.target.name) if run.suite_digest == suite.digest]
     same = next((run for run in runs if run.config == config), None)
     if same is not None and same.state != "finished" and _started_so(plan, same, start):
-        _check_not_lower(ledger, same, settings)
+        last, asked = _stages(same, recorded_events(ledger, same.id))[-1], _caps_of(settings)
+        if _is_higher(last, asked):
+            changed = [name for name in _CAPS if last[name] != asked[name]]
+            needed, given = (
+                ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
+                for caps in (last, asked)
+            )
+            raise UsageError(f"run {same.id} goes on under {needed}, found {given}; give those caps or higher ones")
         return ledger.begin_run(same), True
     found = []
     if same is not None and same.state == "finished" and is_unreported(ledger.path.parent.parent, same.id):
@@ -239,17 +242,6 @@ def _can_go_on(ledger: Ledger, record: RunRecord, suite: Suite, settings: Settin
     # What folds have joined cannot be parted.
     folded = settle_folds(suite, settings.model_copy(update=stages[0])).folds is not None
     return ended is not None and ended.capped and higher and not (folded and ended.accepted)
-
-
-def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
-    last, asked = _stages(record, recorded_events(ledger, record.id))[-1], _caps_of(settings)
-    if _is_higher(last, asked):
-        changed = [name for name in _CAPS if last[name] != asked[name]]
-        needed, found = (
-            ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
-            for caps in (last, asked)
-        )
-        raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
 
 
 def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:

@@ -21,7 +21,7 @@ from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import Judged, Standing
+from skillopt.review.result import Standing, SuiteMeasurement
 from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_refusals, first_text, told_refusals
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
@@ -303,24 +303,10 @@ class ChangedTexts:
     base: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeMeasurement:
-    """What measuring a change came to."""
-
-    standing: Standing
-    reason: str
-    judged: Judged | None
-    run: str
-    looks: int
-    rollouts: int
-    paid_rollouts: int
-    pairs: Pairs
-
-
 def measure_change(
     plan: RunPlan, change: ChangedTexts, demand: Demand, ledger: Ledger, observer: RunObserver
-) -> ChangeMeasurement:
-    """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
+) -> tuple[SuiteMeasurement, Pairs]:
+    """Compare two texts of a skill on the suite of a plan, by pairs of rollouts; asked the same, it is the same run."""
     before, after, suite = change.before, change.after, plan.suite
     if demand.by_record:
         demand = replace(demand, record=find_record(plan, before, after))
@@ -335,16 +321,14 @@ def measure_change(
     spent = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
     _, ended = run.drive(gate.events(spent))
     judged = gate.judged
-    standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
-    reason = ended.reason if judged is None else judged.reason
-    paid = run.runner.paid_rollouts
-    return ChangeMeasurement(
-        standing=standing,
-        reason=reason,
-        judged=judged,
+    found = SuiteMeasurement(
+        Standing.INVALID if judged is None else Standing(judged.answer.value),
+        ended.reason if judged is None else judged.reason,
+        judged,
+        tasks=len(suite.tasks(Split.VAL)),
         run=record.id,
         looks=record.seed + 1,
         rollouts=ended.rollouts,
-        paid_rollouts=paid,
-        pairs=gate.pairs,
+        paid_rollouts=run.runner.paid_rollouts,
     )
+    return found, gate.pairs

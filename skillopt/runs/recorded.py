@@ -185,7 +185,14 @@ def spent_by_earlier(
 ) -> tuple[ErrorSpent, ...]:
     """List what training runs and proposals of a skill spent on today's `val` tasks."""
     runs = [run for run in ledger.runs(skill) if run.kind != "gate"]
-    found = [_of_run(ledger, run, suite, until) for run in runs]
+    found = []
+    for run in runs:
+        rows = [one for one in ledger.events(run.id) if one.kind == GateDecided.__name__]
+        decided = (decode_event(one.kind, one.payload) for one in rows if not until or one.at < until)
+        gates = [event for event in decided if isinstance(event, GateDecided)]
+        error = sum(gate.verdict.error_spent for gate in gates)
+        same = run.suite_digest == suite.digest or not error
+        found.append(ErrorSpent(error, 1.0 if same else _shared(ledger, run, gates, suite)))
     known = {run.id for run in runs}
     # Whether their tasks were others cannot be known here, and an error that is not counted would break the promise.
     others = (version for version in versions if version.trailer("Skillopt-Run") not in known)
@@ -201,15 +208,6 @@ def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: s
         return ErrorBudget.after(allowed, (read_error(version.trailer(ERROR_SPENT)) for version in versions))
     with opened as ledger:
         return ErrorBudget.after(allowed, spent_by_earlier(ledger, versions, suite, skill))
-
-
-def _of_run(ledger: Ledger, run: RunRecord, suite: Suite, until: str) -> ErrorSpent:
-    rows = [row for row in ledger.events(run.id) if row.kind == GateDecided.__name__ and (not until or row.at < until)]
-    gates = [event for row in rows if isinstance(event := decode_event(row.kind, row.payload), GateDecided)]
-    error = sum(gate.verdict.error_spent for gate in gates)
-    return ErrorSpent(
-        error, 1.0 if run.suite_digest == suite.digest or not error else _shared(ledger, run, gates, suite)
-    )
 
 
 def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite: Suite) -> float:

@@ -18,7 +18,7 @@ from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.objects import read_found
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import FolderChange, worktree_folders, write_files
+from skillopt.versions.revisions import FolderChange, write_files
 
 
 class RevisionProject:
@@ -53,10 +53,6 @@ class RevisionProject:
             return replace(skill_at_place(found.name, found.shipped, path), left_out=found.left_out)
         return read_version(self._repository, self._name(path), self.commit, path)
 
-    def present(self) -> dict[str, tuple[File, ...]]:
-        """Read the files of every skill of the work tree, by folder; one that cannot be read has no files."""
-        return {folder: self.files(folder) for folder in worktree_folders(self._repository)}
-
     def changed_documents(self, old: "RevisionProject") -> tuple[FolderChange, ...]:
         """List the free documents that differ from those of an older revision."""
         changes = []
@@ -85,7 +81,12 @@ class RevisionProject:
             target = replace(target, suite_path=self._folder / beside.relative_to(self._real.root))
         if suite is None and target.suite_path is not None:
             self._lay_out_suite(target.suite_path)
-        return self._on_disk(target)
+        tasks = target.suite_path
+        if tasks is None or tasks.exists():
+            return target
+        # The suite of the work tree where the revision has none: it is kept out of the repository.
+        inside = tasks.relative_to(self._folder) if tasks.is_relative_to(self._folder) else tasks
+        return replace(target, suite_path=self._real.root / inside)
 
     def suite_files(self, target: Target) -> tuple[tuple[str, bytes], ...]:
         """List the files that the suite of a target is made of, to compare them."""
@@ -115,14 +116,6 @@ class RevisionProject:
             if files:
                 write_files(files, self._folder / candidate)
                 return
-
-    def _on_disk(self, target: Target) -> Target:
-        """Use the suite of the work tree where the revision has none: it is kept out of the repository."""
-        path = target.suite_path
-        if path is None or path.exists():
-            return target
-        inside = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
-        return replace(target, suite_path=self._real.root / inside)
 
 
 def find_changed_agent(

@@ -319,7 +319,6 @@ _Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
 _WIDTH = 72  # of a commit message, as git indents it
-_GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
 
@@ -379,7 +378,7 @@ def _commit(
 
 def _subject(changes: Sequence[Change]) -> str:
     if not changes:
-        return _GUIDANCE
+        return "renew the durable guidance"
     counts = Counter(change.edit.op for change in changes)
     parts = [f"{_VERBS[op]} {'a rule' if count == 1 else f'{count} rules'}" for op in Op if (count := counts[op])]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -75,7 +75,8 @@ class AnthropicModel(ApiModel):
 
     def _request(self, prompt: str, system: str, schema: str) -> dict[str, Any]:
         head, mark, tail = prompt.rpartition(_EVIDENCE)
-        parts = [_cached(head + mark), _text(tail)] if head and tail else [_text(prompt)]
+        plain = {"type": "text", "text": tail if head and tail else prompt}
+        parts = [_cached(head + mark), plain] if head and tail else [plain]
         request: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self.max_tokens,
@@ -102,10 +103,6 @@ class AnthropicModel(ApiModel):
         cached, stored = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
         usd = self.cost(used.input_tokens, used.output_tokens, cache_read=cached, cache_write=stored)
         return Reply(answer, Usage(1, used.input_tokens + cached + stored, used.output_tokens, usd), status)
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def _cached(text: str) -> dict[str, Any]:

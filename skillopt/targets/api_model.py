@@ -81,7 +81,10 @@ def api_failure(error: Exception) -> ProviderError:
         return ProviderError.of(kind, f"HTTP {status}: {shorten_reason(words)}", retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
-    details = ": ".join(filter(None, (_address(error), shorten_reason(str(error.__cause__ or "")))))
+    # The host and port that were asked, without what may stand before them or behind.
+    netloc = getattr(getattr(getattr(error, "request", None), "url", None), "netloc", b"")
+    address = netloc.decode("ascii", "replace") if isinstance(netloc, bytes) else ""
+    details = ": ".join(filter(None, (address, shorten_reason(str(error.__cause__ or "")))))
     cause = f" ({details})" if details else ""
     kind = named or failure_kind_of_words(str(error))
     return ProviderError.of(kind, f"{shorten_reason(str(error))}{cause}")
@@ -110,12 +113,6 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
         if text.replace(".", "", 1).isdecimal():
             return float(text) / unit
     return None
-
-
-def _address(error: Exception) -> str:
-    """Find the host and port that were asked, without what may stand before them or behind."""
-    netloc = getattr(getattr(getattr(error, "request", None), "url", None), "netloc", b"")
-    return netloc.decode("ascii", "replace") if isinstance(netloc, bytes) else ""
 
 
 def _words(error: Exception) -> tuple[str, str]:

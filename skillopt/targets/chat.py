@@ -85,19 +85,15 @@ class ChatHarness:
 
 
 def _system_of(request: RolloutRequest) -> str:
-    skill, instructions = request.skill, _INSTRUCTIONS + (_FILES if _is_about_files(request.task) else "")
+    skill, task, verifier = request.skill, request.task, request.task.verifier
+    in_files = bool(task.files or verifier.files) or "file" in task.prompt.casefold()
+    checked = (part.kind in _BY_FILES or json.loads(part.options).get("file") for part in verifier.parts)
+    instructions = _INSTRUCTIONS + (_FILES if in_files or any(checked) else "")
     if skill is None:
         return instructions
     files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
     rest = f"\n## Files of the skill\n{files}" if files else ""
     return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
-
-
-def _is_about_files(task: Task) -> bool:
-    verifier = task.verifier
-    if task.files or verifier.files or "file" in task.prompt.casefold():
-        return True
-    return any(part.kind in _BY_FILES or json.loads(part.options).get("file") for part in verifier.parts)
 
 
 def _prompt_of(task: Task) -> str:

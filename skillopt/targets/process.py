@@ -87,7 +87,16 @@ class AgentCommand:
         """Run the client in a folder and end everything that it started."""
         root, shown, env = self.root, self.shown, dict(self.env)
         if root is not None and root.contained:
-            return self._run_in_container(root, home, cwd, seconds)
+            if self.url and not root.environment.network:
+                raise InfrastructureError(
+                    f"expected a network in the task's container, by which {self.client} reaches {self.url}, found "
+                    "none; set `allow_internet = true` in task.toml, or executor = 'sandbox'"
+                )
+            wrapped, own = root.agent_command(self.argv, home.path, self.env)
+            run = self._run(home, cwd, seconds, wrapped, {**self.env, **own})
+            if not run.interrupted:
+                root.end_agent(home.path)
+            return replace(run, acts=Acts(unknown="in a container"))
         if self.sandbox is None or not self.sandbox.active:
             if root is not None:
                 raise InfrastructureError(
@@ -107,18 +116,6 @@ class AgentCommand:
             )
             run = self._run(home, cwd, seconds, wrapped, home.environment())
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
-
-    def _run_in_container(self, root: TaskRoot, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
-        if self.url and not root.environment.network:
-            raise InfrastructureError(
-                f"expected a network in the task's container, by which {self.client} reaches {self.url}, found none; "
-                "set `allow_internet = true` in task.toml, or executor = 'sandbox'"
-            )
-        wrapped, own = root.agent_command(self.argv, home.path, self.env)
-        run = self._run(home, cwd, seconds, wrapped, {**self.env, **own})
-        if not run.interrupted:
-            root.end_agent(home.path)
-        return replace(run, acts=Acts(unknown="in a container"))
 
     def _run(
         self, home: AgentHome, cwd: str, seconds: float, command: Sequence[str], env: Mapping[str, str]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.reports.before_after import before_after_page
 from skillopt.reports.rollouts import show_rollouts
 from skillopt.reports.run_report import render_page
 from skillopt.reports.view import RunView
@@ -35,7 +35,7 @@ def open_all(tab: Page) -> None:
 
 def make_comparison(text: str) -> str:
     """Make the page of tasks before and after."""
-    return before_after_page(BeforeAfter("rows", "main", "topic", text, 5, make_changed(text)))
+    return before_after_page("rows", ("main", "topic"), text, 5, make_changed(text))
 
 
 @pytest.fixture(params=["plain", "hostile", "begun", "before and after", "hostile before and after"])

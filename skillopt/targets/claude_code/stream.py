@@ -161,14 +161,10 @@ class ClaudeStream(ClientStream):
             for block in line.message.blocks
             if block.is_error
         }
-        return any(
-            block.type == "tool_use"
-            and block.name == "Skill"
-            and _means(block.input.get("skill"), skill)
-            and block.id not in failed
-            for said in self._answers
-            for block in said.blocks
-        )
+        blocks = (block for said in self._answers for block in said.blocks if block.id not in failed)
+        named = (block.input.get("skill") for block in blocks if block.type == "tool_use" and block.name == "Skill")
+        # A name may have the plugin or a slash before it.
+        return any(str(one).strip().removeprefix("/").rpartition(":")[2] == skill for one in named)
 
     def complaint(self, skill: Skill, *, forced: bool) -> str:  # noqa: ARG002 - it lists forced ones as well
         """Return which skill the client did not find."""
@@ -211,8 +207,3 @@ def _judge_error(result: _Line, words: str) -> Ending:
         return failed_run(FailureKind.TOO_LARGE, words)
     status = result.api_error_status
     return failed_run(failure_kind_of_words(words) if status is None else failure_kind_of_status(status, words), words)
-
-
-def _means(written: JsonValue, skill: str) -> bool:
-    """Return whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
-    return isinstance(written, str) and written.strip().removeprefix("/").rpartition(":")[2] == skill

@@ -79,8 +79,13 @@ class _Codex(ClientProgram):
 
     def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest | None = None) -> CodexStream:
         """Read what it printed, and whether its own record has the skill in the first request."""
-        skill = request.skill if request else None
-        injected = skill is not None and _injected(home, _listed_name(skill))
+        if request is None or request.skill is None:
+            return CodexStream(run.stdout, run.stderr)
+        wanted = f"<skill>\\n<name>{_listed_name(request.skill)}</name>".encode()
+        places = [str(one.relative_to(home.path)) for one in Path(home.config, "sessions").glob("**/rollout-*.jsonl")]
+        # What the agent runs can write there too, and leave a pipe or a link under such a name.
+        records = (read_workspace_file(home.path, place, _RECORD_LIMIT) for place in places)
+        injected = any(wanted in content for content in records if isinstance(content, bytes))
         return CodexStream(run.stdout, run.stderr, injected)
 
     def config(self, max_tokens: int | None = None) -> tuple[File, ...]:
@@ -220,12 +225,3 @@ def _listed_name(skill: Skill) -> str:
     except SkillError:
         return skill.name
     return (frontmatter.name if frontmatter else None) or skill.name
-
-
-def _injected(home: AgentHome, name: str) -> bool:
-    """Look in the client's own record for the skill that it put into the first request."""
-    wanted = f"<skill>\\n<name>{name}</name>"
-    records = Path(home.config, "sessions").glob("**/rollout-*.jsonl")
-    # What the agent runs can write there too, and leave a pipe or a link under such a name.
-    read = (read_workspace_file(home.path, str(record.relative_to(home.path)), _RECORD_LIMIT) for record in records)
-    return any(wanted.encode() in content for content in read if isinstance(content, bytes))

@@ -58,9 +58,16 @@ class CommandLineHarness(Client):
     @property
     def identity(self) -> str:
         """Name agent, version, table, model and mode."""
-        table = digest_of(self.table.model_dump_json())[:12]
+        table, own, program = digest_of(self.table.model_dump_json())[:12], self.own_files(), self._program
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        return f"{self.name} {self._version()} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
+        if self.table.command[0].startswith(_PROJECT):
+            told = []
+        elif Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
+            told = [_ask_version(program)]
+        else:  # a stranger's command is not run without a sandbox only to name it
+            told = [f"program={_digest_of((program,))}"]
+        version = " ".join([*told, *([f"files={_digest_of(own)}"] if own else [])])
+        return f"{self.name} {version} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the agent's limit holds for every task
         """Bound a rollout by the requests that the agent may make, and one more."""
@@ -131,17 +138,6 @@ class CommandLineHarness(Client):
     def usage(self, usage: Usage, cached: int) -> Usage:
         """Return what a rollout consumed, by the price of its model where it tells none."""
         return with_price(usage, self.model.rpartition("/")[2], self.prices, cached)  # without who serves it
-
-    def _version(self) -> str:
-        own = self.own_files()
-        program = self._program
-        if self.table.command[0].startswith(_PROJECT):
-            told = []
-        elif Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
-            told = [_ask_version(program)]
-        else:  # a stranger's command is not run without a sandbox only to name it
-            told = [f"program={_digest_of((program,))}"]
-        return " ".join([*told, *([f"files={_digest_of(own)}"] if own else [])])
 
     @property
     def _program(self) -> str:

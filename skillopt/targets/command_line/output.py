@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from skillopt.agent_table import AgentTable, AnswerRule, Condition, Place, UsageRule
+from skillopt.agent_table import AgentTable, Condition, Place
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 from skillopt.targets.stream import (
@@ -64,7 +64,11 @@ class TableOutput(ClientStream):
     def _add(self, turns: list[_Turn], found: JsonValue, number: int) -> None:
         answer, tool, result = self.table.answer, self.table.tool, self.table.result
         if answer is not None and _holds(found, answer.when):
-            _say(turns, _text_at(found, answer.text), answer)
+            text = _text_at(found, answer.text)
+            if answer.joined and not turns[-1].calls:
+                turns[-1].text += text
+            elif text.strip():
+                turns.append(_Turn(text))
         if tool is not None and _holds(found, tool.when):
             call = ToolCall(
                 _text_at(found, tool.name), _text_at(found, tool.input), _result(found, tool.result, tool.failed)
@@ -95,7 +99,11 @@ class TableOutput(ClientStream):
             return Usage(max(turns, 1), usd=None)
         input_tokens = sum(_tokens(found, rule.input) for found in counted)
         output_tokens = sum(_tokens(found, rule.output) for found in counted)
-        return Usage(max(turns, 1), input_tokens, output_tokens, _dollars(counted, rule))
+        numbers = [_value_at(found, rule.usd) for found in counted] if rule.usd else []
+        told = [float(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= MOST_USD_COUNTED]
+        # No price where one is missing or makes no sense, or all are 0, as of a model without known price.
+        usd = sum(told) if len(told) == len(counted) and sum(told) > 0 else None
+        return Usage(max(turns, 1), input_tokens, output_tokens, usd)
 
     @property
     def cached_tokens(self) -> int:
@@ -153,14 +161,6 @@ class TableOutput(ClientStream):
         return None
 
 
-def _say(turns: list[_Turn], text: str, rule: AnswerRule) -> None:
-    last = turns[-1]
-    if rule.joined and not last.calls:
-        last.text += text
-    elif text.strip():
-        turns.append(_Turn(text))
-
-
 def _result(found: JsonValue, places: tuple[Place, ...], failed: Condition) -> str:
     text = next((told for place in places if (told := _text_at(found, place))), "")
     return f"{_FAILED}{text}" if failed and _holds(found, failed) else text
@@ -169,13 +169,6 @@ def _result(found: JsonValue, places: tuple[Place, ...], failed: Condition) -> s
 def _tokens(found: JsonValue, places: tuple[Place, ...]) -> int:
     numbers = [_value_at(found, place) for place in places]
     return sum(int(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= MOST_TOKENS_COUNTED)
-
-
-def _dollars(counted: list[JsonValue], rule: UsageRule) -> float | None:
-    """Sum US dollars; None where one is missing or makes no sense, or all are 0, as of a model without known price."""
-    numbers = [_value_at(found, rule.usd) for found in counted] if rule.usd else []
-    told = [float(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= MOST_USD_COUNTED]
-    return sum(told) if len(told) == len(counted) and sum(told) > 0 else None
 
 
 def _parsed(text: str) -> tuple[JsonValue, ...]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.reports.before_after import before_after_page
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import cited, paragraphs
 from skillopt.reports.rollouts import choose_rollouts, show_turns
@@ -36,7 +36,7 @@ class Outline(HTMLParser):
 
 
 def compared(text: str) -> str:
-    return before_after_page(BeforeAfter(text, text, text, text, 5, make_changed(text)))
+    return before_after_page(text, (text, text), text, 5, make_changed(text))
 
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
