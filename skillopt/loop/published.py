@@ -4,8 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Pairs, check_coverage, tally
-from skillopt.loop.consultation import Stage, consult
-from skillopt.loop.course import finish
+from skillopt.loop.consultation import Stage
 from skillopt.loop.decision import run_gate
 from skillopt.loop.draft import Line, scheduled_edits
 from skillopt.loop.edit_checks import check_change
@@ -66,8 +65,8 @@ def _propose_guidance(run: TrainingRun, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
     document = run.draft.incumbent.document
     stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
-    asking = consult(stage, stages.ask_slow_update(document, comparison), stages.read_slow_update)
-    guidance = finish(asking, run.answers)
+    prompt = stages.ask_slow_update(document, comparison)
+    guidance = run.optimizer.consult(stage, prompt, stages.read_slow_update)
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
@@ -77,8 +76,7 @@ def _write_notes(run: TrainingRun, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
     memory = run.memory
     prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    asking = consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
-    return finish(asking, run.answers)
+    return run.optimizer.consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:
@@ -95,16 +93,16 @@ def _line(task: Task, old: Rollout, new: Rollout) -> str:
 
 def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
     """Go through the train split again and again; say why it ended."""
-    settings, progress = run.settings, run.progress
+    settings = run.settings
     if run.draft.lines:  # a cap came before its gate
-        yield from run_gate(run, progress.steps + 1, progress.epochs + 1)
-    for epoch in range(progress.epochs + 1, settings.epochs + 1):
+        yield from run_gate(run, run.steps_done + 1, run.epochs_done + 1)
+    for epoch in range(run.epochs_done + 1, settings.epochs + 1):
         for step, batch in _batches(run, epoch):
-            if step > progress.steps:
+            if step > run.steps_done:
                 yield from _take_step(run, epoch, step, batch)
-                progress.steps = step
+                run.steps_done = step
         yield from update_slowly(run, epoch)
-        progress.epochs = epoch
+        run.epochs_done = epoch
     return f"all {settings.epochs} epochs done"
 
 
@@ -129,8 +127,8 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
     told = stages.Told("", memory.listing(draft.skill.document), memory.notes)
-    briefing = Briefing(draft.skill.document, told, memory.by_people, None, run.shell_problem)
-    proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
+    briefing = Briefing(run.optimizer, draft.skill.document, told, memory.by_people, shell_problem=run.shell_problem)
+    proposal = propose_edits(briefing, shown, settings, step, budget)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):
         memory.refused(edit, reason)
