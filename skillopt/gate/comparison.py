@@ -266,16 +266,6 @@ def task_gains(before: Iterable[Rollout], after: Iterable[Rollout], metric: Metr
     return {task: new[task] - old[task] for task in old if task in new}
 
 
-def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
-    """Estimate the standard error of the gain between two measurements of one skill; fewer than two give None."""
-    if len(repeats) < 2:  # noqa: PLR2004 - a difference needs two
-        return None
-    differences = task_gains(repeats[0], repeats[1], metric).values()
-    if not differences:
-        return None
-    return math.sqrt(math.fsum(difference**2 for difference in differences)) / len(differences)
-
-
 def least_gain(tasks: int, confidence: float) -> float | None:
     """Return the least gain in passed tasks that a split can certify: k wins, no loss have p = 2⁻ᵏ; None for none."""
     wins = math.ceil(-math.log2(1.0 - confidence) - 1e-9)

@@ -84,19 +84,18 @@ class Gate:
         """The error that this gate spent by now, without what earlier ones did."""
         return self._budget.spent - self._spent_before
 
-    def baseline(self, skill: Skill, *, whole: bool = False) -> list[tuple[Rollout, ...]]:
-        """Measure the first incumbent as often as the settings say, on a sample of the tasks or on all."""
+    def baseline(self, skill: Skill, *, whole: bool = False) -> tuple[Rollout, ...]:
+        """Measure the first incumbent, on a sample of the tasks or on all."""
         settings, order = self._settings, list(self._tasks)
         if not whole and settings.gate is not GateRule.STRICT and len(order) > BASELINE_TASKS:
             Random(f"{settings.seed}/baseline").shuffle(order)
             order = order[:BASELINE_TASKS]
-        repeats = self._measure(skill, order, 1)
-        self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
+        self._recorded = self._measure(skill, order)
         for rollout in self._recorded:
             if rollout.score is not None:
                 self._unused.setdefault((skill.digest, rollout.task_id), []).append(rollout)
         check_coverage("baseline", self._recorded, settings.coverage)
-        return repeats
+        return self._recorded
 
     def go_on_from(self, repeat: int) -> None:
         """Number the repeats after the baseline from here on, as where only these are of a stream of their own."""
@@ -125,7 +124,7 @@ class Gate:
             # Measured anew each time: a stored score that was lucky once would block every later gain.
             pairs = self._pairs(sides, self._tasks, self._next_repeat())
         else:
-            pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)[0]))
+            pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
             self._seen[_key(sides)] = pairs
         expect_measured(place, pairs, self._settings.coverage)
         error = 1.0 if rule is GateRule.STRICT else 1.0 - self._settings.confidence
@@ -289,11 +288,10 @@ class Gate:
             if rollout.score is not None:
                 known.setdefault(rollout.task_id, rollout)
 
-    def _measure(self, skill: Skill, tasks: Sequence[Task], times: int = 1) -> list[tuple[Rollout, ...]]:
-        """Run tasks several times in one batch; return the rollouts repeat by repeat."""
-        repeats = [self._next_repeat() for _ in range(times)]
-        found = self._runner.rollouts([RolloutRequest(skill, task, repeat) for repeat in repeats for task in tasks])
-        return [found[at * len(tasks) : (at + 1) * len(tasks)] for at in range(times)]
+    def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
+        """Run tasks once."""
+        repeat = self._next_repeat()
+        return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
         """Run both in one batch, in random order, with the same repeat; a run of the baseline is the incumbent's."""

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import noise_floor, tally
+from skillopt.gate.comparison import tally
 from skillopt.gate.decide import Verdict
 from skillopt.gate.gate import resolvable_gain
 from skillopt.loop.caps import BudgetReached
@@ -27,11 +27,9 @@ from skillopt.skills.edits import Change
 
 def measure_baseline(run: TrainingRun) -> Generator[Event, None, Sequence[Rollout]]:
     """Measure the first skill on tasks that judge; where these teach as well, it is what learning begins with."""
-    repeats = run.gate.baseline(run.start, whole=run.all_teach)
-    measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
-    yield BaselineMeasured(measured, floor, gain)
-    return repeats[0] if run.all_teach else ()
+    rollouts = run.gate.baseline(run.start, whole=run.all_teach)
+    yield BaselineMeasured(tally(rollouts), resolvable_gain(len(run.val), run.settings))
+    return rollouts if run.all_teach else ()
 
 
 def run_gate(

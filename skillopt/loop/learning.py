@@ -28,8 +28,7 @@ from skillopt.loop.patch_test import (
 )
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
-from skillopt.prompts.digest import write_digest
-from skillopt.prompts.tried_edits import render_effect
+from skillopt.prompts.tried_edits import render_effect, write_digest
 from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 

@@ -121,7 +121,7 @@ class _Trial:
         number = self.terms.number
         gate = Gate(self.suite.tasks(Split.VAL), settings, self.runner, looked=self.terms.spent)
         # Where all tasks teach, what was shown of the text before is the first round of its side, as in training.
-        baseline = gate.baseline(skill, whole=True)[0] if folded or settings.gate is GateRule.STRICT else ()
+        baseline = gate.baseline(skill, whole=True) if folded or settings.gate is GateRule.STRICT else ()
         gate.go_on_from(Stream.PROPOSAL.repeat(number * PROPOSAL_ROUNDS))
         draw = Random(f"{settings.seed}/proposal/{number}")
         rollouts = TrainRollouts(self.runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
