@@ -156,11 +156,6 @@ class Pairs:
         self.cuts.append(len(self.before))
 
 
-def has_partial_scores(rollouts: Iterable[Rollout], metric: Metric) -> bool:
-    """Return whether some score is neither 0 nor 1 by the metric."""
-    return any(metric.of(rollout.score) not in (0.0, 1.0) for rollout in rollouts if rollout.score is not None)
-
-
 def tally(rollouts: Iterable[Rollout]) -> Tally:
     """Average rollouts, repeats inside a task first."""
     rollouts = tuple(rollouts)
@@ -191,7 +186,8 @@ def compare(
     both = sorted(sides[0].keys() & sides[1].keys())
     rows = tuple(PairedTask(task, *(side[task] for side in sides)) for task in both)
     first = (tested.cuts or [len(tested.before)])[0]
-    partial = has_partial_scores((*tested.before[:first], *tested.after[:first]), metric)
+    scores = (rollout.score for side in (tested.before, tested.after) for rollout in side[:first])
+    partial = any(metric.of(score) not in (0.0, 1.0) for score in scores if score is not None)
     metric = metric if partial else Metric.HARD
     gains = task_gains(pairs.before, pairs.after, metric)
     units = _units_of({row.task: row.passed_after - row.passed_before for row in rows}, families)

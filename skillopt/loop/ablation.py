@@ -16,9 +16,8 @@ from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Op
 
-_NEEDED: Final = 2.5  # see below
-_NOT_NEEDED: Final = -2.5
-"""Evidence at which a line is needed, or not: of a target whose noise is not known, one run does not reach it."""
+_SURE: Final = 2.5
+"""Evidence, for or against, at which a line is needed or not: where noise is not known, one run does not reach it."""
 
 _KNOWN: Final = 4.0
 """Evidence of a patch test from which a line is needed without a run."""
@@ -63,7 +62,7 @@ class LeaveOut:
     def open(self) -> bool:
         """Whether more runs are needed to tell: one kind of task that needs the line is enough to keep it."""
         kinds = min(_KINDS, len(self.groups))
-        undecided = max(self.evidence) < _NEEDED and sum(min(0.0, one) for one in self.evidence) > _NOT_NEEDED * kinds
+        undecided = max(self.evidence) < _SURE and sum(min(0.0, one) for one in self.evidence) > -_SURE * kinds
         return undecided and self._runs < _MOST_RUNS
 
     def next_task(self) -> tuple[int, str]:

@@ -208,7 +208,8 @@ class TrainEvidence:
     @property
     def answered(self) -> frozenset[str]:
         """The symptoms that kept lines answer."""
-        return _symptoms_of((*self.draft.accepted, *self.draft.lines))
+        lines = (*self.draft.accepted, *self.draft.lines)
+        return frozenset(symptom for line in lines for symptom in line.about)
 
     @property
     def unmeasurable(self) -> frozenset[str]:
@@ -233,7 +234,3 @@ class TrainEvidence:
             chosen.append(pool.pop(best))
             need = [n - (chosen[-1] in line.targets) for n, line in zip(need, lines, strict=True)]
         return chosen
-
-
-def _symptoms_of(lines: Iterable[Line]) -> frozenset[str]:
-    return frozenset(symptom for line in lines for targets in line.targets.values() for symptom in targets)

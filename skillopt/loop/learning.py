@@ -97,7 +97,9 @@ class Learner:
         while True:
             self._run_again()
             if self.dry or not self.failing:
-                self._verify()
+                # Tasks that were never run since a line was taken up for them.
+                assumed = [name for name, seen in self.known.items() if seen.text == ""]
+                self._measure(assumed[: min(_MANY_TASKS, self.run.runner.free)])
                 yield from self._explain()
             failing = self.failing
             if not failing or self.dry >= _DRY:
@@ -178,12 +180,6 @@ class Learner:
         names += self.evidence.shuffled(partly)[:_MANY_TASKS]
         if self.run.runner.free:
             self.known |= self.evidence.run(carried, names[: self.run.runner.free])
-
-    def _verify(self) -> None:
-        """Run the draft on tasks that were never run since a line was taken up for them."""
-        assumed = [name for name, seen in self.known.items() if seen.text == ""]
-        if assumed and self.run.runner.free:
-            self._measure(assumed[:_MANY_TASKS])
 
     def _take_step(self, failing: Mapping[str, Seen]) -> Iterator[Event]:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""

@@ -197,7 +197,8 @@ def propose_lines(
     briefing = Briefing(
         run.optimizer, skill.document, told, memory.by_people, run.protected, shell_problem=run.shell_problem
     )
-    proposal = propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
+    run.reflections += 1
+    proposal = propose_edits(briefing, pairs, settings, run.reflections, settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.suspects)
     edits = [change.edit for change in proposal.patch.changes]

@@ -47,8 +47,10 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
     """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
     settings, incumbent = run.settings, run.draft.incumbent
     try:
-        run.memory.notes = _write_notes(run, comparison)
-        yield MemoryUpdated(epoch, run.memory.notes)
+        memory, stage = run.memory, Stage(stages.META_UPDATE_SCHEMA, "notes")
+        prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
+        memory.notes = run.optimizer.consult(stage, prompt, stages.read_meta_update)
+        yield MemoryUpdated(epoch, memory.notes)
         guided = _propose_guidance(run, comparison)
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))
@@ -70,13 +72,6 @@ def _propose_guidance(run: TrainingRun, comparison: str) -> SkillDocument:
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
-
-
-def _write_notes(run: TrainingRun, comparison: str) -> str:
-    """Ask the optimizer model for its notes to itself."""
-    memory = run.memory
-    prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    return run.optimizer.consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

@@ -108,7 +108,8 @@ class TrainingRun:
         self.flagged: tuple[FlaggedLine, ...] = ()
         self.reviewed = ("", "")
         """Texts that the reviewer compared last."""
-        self._proposals = 0
+        self.reflections = 0
+        """How many there were; the number is part of the ids of their edits."""
 
     @property
     def draft(self) -> Draft:
@@ -166,11 +167,6 @@ class TrainingRun:
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
             yield DraftChanged(step or self.step, self.draft.skill.document.text, self.draft.pending)
-
-    def next_proposal(self) -> int:
-        """Number the reflections of a run; the number is part of the ids of its edits."""
-        self._proposals += 1
-        return self._proposals
 
     def random(self, stream: str, epoch: int) -> Random:
         """Return the draws of one purpose in one epoch; no two streams share any."""
