@@ -24,7 +24,7 @@ _BY_CHANCE: Final = 0.02
 _DEVIATES: Final = 1.645
 """Standard errors on each side of a 90% interval."""
 
-_PSEUDO_UNITS: Final = 4.0  # see below
+_PSEUDO_UNITS: Final = 4.0  # fewer tasks that agree than this should not look certain
 _PSEUDO_SQUARE: Final = 0.2
 """Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain: of 30
 drafts on 12 and 20 tasks the intervals held the truth in .93, with .1 in .83."""

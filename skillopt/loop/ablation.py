@@ -29,9 +29,9 @@ _MOST_RUNS: Final = 8  # three kinds of task, two or three runs of each
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
 
-_MANY: Final = 24  # see below
+_MANY: Final = 24  # tasks: from as many on learning runs only a part of them, too
 _OF_EACH: Final = 3
-"""Passing tasks of the lines that are to go from which on a few of each line are run without them."""
+"""Passing tasks of each line that is to go which are run without it, where there are so many."""
 
 _OTHERS: Final = 6
 """Tasks on which the text without all that is to go is run, beside those that the lines are about."""

@@ -39,8 +39,8 @@ _OF_EACH: Final = 3
 """Runs of each line of a patch, where more tasks fail than `_MANY_TASKS`."""
 
 _FEWEST_BESIDE: Final = 6
-"""Passing tasks that run beside a patch at least, and the share of the rollouts left that they may take."""
-_SHARE_BESIDE: Final = 4  # see above
+"""Passing tasks that run beside a patch at least, whatever share of the rollouts left that takes."""
+_SHARE_BESIDE: Final = 4  # a fourth: learning needs the rest
 _MOST_BESIDE: Final = 16
 """Passing tasks beside a first patch at most: with 8 the world `contexts` loses .05 ± .03 (20 seeds)."""
 _PROBED: Final = 4  # passing tasks that broke and run once more
@@ -51,9 +51,9 @@ _WAITS: Final = 1
 _LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
 
-_MOST_TRIES: Final = 20  # see below
+_MOST_TRIES: Final = 20  # reflections on one symptom, after which no further one is worth its call
 _DRY: Final = 12
-"""Reflections on one symptom, and in a row without a line that helps, after which no further one is worth its call."""
+"""Reflections in a row without a line that helps, after which no further one is worth its call."""
 
 _MOST_HARMFUL: Final = 3
 """Lines that may harm one task at once."""

@@ -13,7 +13,7 @@ from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts import stages
 from skillopt.prompts.evidence import fence, shorten_middle
-from skillopt.protocols import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Task
@@ -28,19 +28,16 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     if epoch > 1:
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
         repeat = Stream.SLOW_UPDATE.repeat(epoch)
-        comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
+        sides = run.epoch_start, draft.incumbent
+        pairs = Pairs.halves(
+            run.runner.rollouts([RolloutRequest(skill, task, repeat) for skill in sides for task in sample])
+        )
+        lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
+        comparison = fence("comparison", "\n".join(sorted(line for line in lines if line)))
         guided = yield from _guide(run, comparison, epoch, step)
         if guided is not None:
             yield from run_gate(run, step, epoch, guided)
     run.epoch_start = draft.incumbent
-
-
-def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], repeat: int) -> str:
-    """Run both skills on the same train tasks and put the outcome in words."""
-    requests = [RolloutRequest(skill, task, repeat) for skill in (before, after) for task in sample]
-    pairs = Pairs.halves(runner.rollouts(requests))
-    lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
-    return fence("comparison", "\n".join(sorted(line for line in lines if line)))
 
 
 def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generator[Event, None, Skill | None]:
