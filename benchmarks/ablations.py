@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,7 +23,7 @@ from typing import Final
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
-from skillopt.loop.course import Course
+from skillopt.loop.events import Event
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
@@ -60,26 +60,23 @@ def _one_fold(suite: Suite, _: Settings) -> Suite:
     return suite.first_fold_suite
 
 
-def _skip(*_: object) -> Course[None]:
+def _skip(*_: object) -> None:
     """Do nothing."""
-    yield from ()
 
 
-def _skip_all(*_: object) -> Course[list[object]]:
+def _skip_all(*_: object) -> list[object]:
     """Leave nothing out."""
-    yield from ()
     return []
 
 
-def _keep_riders(_: object, __: object, good: list[object], ___: object) -> Course[list[object]]:
+def _keep_riders(_: object, __: object, good: list[object], ___: object) -> Generator[Event, None, list[object]]:
     """Keep all lines that seem to help."""
     yield from ()
     return good
 
 
-def _skip_apart(*_: object) -> Course[tuple[dict[str, object], None]]:
+def _skip_apart(*_: object) -> tuple[dict[str, object], None]:
     """Try nothing apart."""
-    yield from ()
     return {}, None
 
 

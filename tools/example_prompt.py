@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from skillopt.prompts.digest import write_digest
 from skillopt.prompts.failure_groups import group_failures, render_failures
 from skillopt.prompts.stages import Aim, Told, ask_reflection
-from skillopt.prompts.tried_edits import EditFate, TriedEdit, render_effect
+from skillopt.prompts.tried_edits import EditFate, TriedEdit, render_effect, write_digest
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Task, VerifierSpec
@@ -47,7 +46,7 @@ def make_prompt(_: Path) -> dict[str, str]:
     passed = [(Task(f"letter-{number:02}", "", VerifierSpec("regex"), tags=("letter",)), True) for number in (1, 2)]
     evidence, _shown = render_failures(group_failures(failures))
     told = Told(
-        write_digest([*passed, *((task, False) for task, _ in failures)], fixed=["letter-02"]),
+        write_digest([*passed, *((task, False) for task, _ in failures)]),
         _earlier(),
         "Keep it short.",
     )

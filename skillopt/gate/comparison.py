@@ -24,7 +24,7 @@ _BY_CHANCE: Final = 0.02
 _DEVIATES: Final = 1.645
 """Standard errors on each side of a 90% interval."""
 
-_PSEUDO_UNITS: Final = 4.0  # see below
+_PSEUDO_UNITS: Final = 4.0  # fewer tasks that agree than this should not look certain
 _PSEUDO_SQUARE: Final = 0.2
 """Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain: of 30
 drafts on 12 and 20 tasks the intervals held the truth in .93, with .1 in .83."""
@@ -156,11 +156,6 @@ class Pairs:
         self.cuts.append(len(self.before))
 
 
-def has_partial_scores(rollouts: Iterable[Rollout], metric: Metric) -> bool:
-    """Return whether some score is neither 0 nor 1 by the metric."""
-    return any(metric.of(rollout.score) not in (0.0, 1.0) for rollout in rollouts if rollout.score is not None)
-
-
 def tally(rollouts: Iterable[Rollout]) -> Tally:
     """Average rollouts, repeats inside a task first."""
     rollouts = tuple(rollouts)
@@ -191,7 +186,8 @@ def compare(
     both = sorted(sides[0].keys() & sides[1].keys())
     rows = tuple(PairedTask(task, *(side[task] for side in sides)) for task in both)
     first = (tested.cuts or [len(tested.before)])[0]
-    partial = has_partial_scores((*tested.before[:first], *tested.after[:first]), metric)
+    scores = (rollout.score for side in (tested.before, tested.after) for rollout in side[:first])
+    partial = any(metric.of(score) not in (0.0, 1.0) for score in scores if score is not None)
     metric = metric if partial else Metric.HARD
     gains = task_gains(pairs.before, pairs.after, metric)
     units = _units_of({row.task: row.passed_after - row.passed_before for row in rows}, families)
@@ -264,16 +260,6 @@ def task_gains(before: Iterable[Rollout], after: Iterable[Rollout], metric: Metr
     """Return the candidate's mean gain for each task that was measured for both, by id."""
     old, new = _by_task(before, metric), _by_task(after, metric)
     return {task: new[task] - old[task] for task in old if task in new}
-
-
-def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
-    """Estimate the standard error of the gain between two measurements of one skill; fewer than two give None."""
-    if len(repeats) < 2:  # noqa: PLR2004 - a difference needs two
-        return None
-    differences = task_gains(repeats[0], repeats[1], metric).values()
-    if not differences:
-        return None
-    return math.sqrt(math.fsum(difference**2 for difference in differences)) / len(differences)
 
 
 def least_gain(tasks: int, confidence: float) -> float | None:

@@ -17,9 +17,9 @@ from skillopt.gate.sign_flips import LookPlan, Tested
 _BOLDEST: Final = 0.95
 """Largest share of the e-value at stake in one difference, so that the worst one leaves some."""
 
-_SQUARE: Final = 0.3  # see below
+_SQUARE: Final = 0.3  # squared difference expected before anything was seen; any value keeps the error
 _PRIOR_UNITS: Final = 4
-"""Expected squared difference before anything was seen, and the number of units that it weighs."""
+"""Units that this weighs; any number keeps the error."""
 
 _AIM: Final = 0.8
 """Share of what is left within which the bets aim to be done: costs at most .04 of power and stops earlier."""

@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
+from skillopt.loop.events import EditScreened
 from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Op
 
-_NEEDED: Final = 2.5  # see below
-_NOT_NEEDED: Final = -2.5
-"""Evidence at which a line is needed, or not: of a target whose noise is not known, one run does not reach it."""
+_SURE: Final = 2.5
+"""Evidence, for or against, at which a line is needed or not: where noise is not known, one run does not reach it."""
 
 _KNOWN: Final = 4.0
 """Evidence of a patch test from which a line is needed without a run."""
@@ -30,9 +29,9 @@ _MOST_RUNS: Final = 8  # three kinds of task, two or three runs of each
 _AT_A_TIME: Final = 4
 """Lines that are tested side by side."""
 
-_MANY: Final = 24  # see below
+_MANY: Final = 24  # tasks: from as many on learning runs only a part of them, too
 _OF_EACH: Final = 3
-"""Passing tasks of the lines that are to go from which on a few of each line are run without them."""
+"""Passing tasks of each line that is to go which are run without it, where there are so many."""
 
 _OTHERS: Final = 6
 """Tasks on which the text without all that is to go is run, beside those that the lines are about."""
@@ -63,7 +62,7 @@ class LeaveOut:
     def open(self) -> bool:
         """Whether more runs are needed to tell: one kind of task that needs the line is enough to keep it."""
         kinds = min(_KINDS, len(self.groups))
-        undecided = max(self.evidence) < _NEEDED and sum(min(0.0, one) for one in self.evidence) > _NOT_NEEDED * kinds
+        undecided = max(self.evidence) < _SURE and sum(min(0.0, one) for one in self.evidence) > -_SURE * kinds
         return undecided and self._runs < _MOST_RUNS
 
     def next_task(self) -> tuple[int, str]:
@@ -72,10 +71,17 @@ class LeaveOut:
         self._runs += 1
         return at, self.groups[at][self._runs % len(self.groups[at])]
 
-    @property
-    def tasks(self) -> int:
-        """Count the tasks it was left out on."""
-        return len({rollout.task_id for rollout in self.without})
+    def told(self, step: int) -> EditScreened:
+        """Tell what came of it."""
+        return EditScreened(
+            step=step,
+            edit=self.line.edit,
+            tasks=len({rollout.task_id for rollout in self.without}),
+            runs=len(self.without),
+            failed=self.failed,
+            kept=self.kept,
+            reason=self.reason,
+        )
 
     @property
     def reason(self) -> str:
@@ -92,7 +98,7 @@ class LeaveOut:
 
 def ablate(
     evidence: TrainEvidence, lines: Sequence[Line], known: Mapping[str, Seen], free: Callable[[], int]
-) -> Course[list[LeaveOut]]:
+) -> list[LeaveOut]:
     """Leave lines of the draft out; the draft becomes what is needed.
 
     Args:
@@ -108,10 +114,10 @@ def ablate(
     going = sorted((test for test in tests if test.groups), key=lambda test: -_rivals(test.line, base))
     checked = _OTHERS + len({name for test in going for group in test.groups for name in group})
     while (going := [test for test in going if test.open]) and free() > checked + 2 * _AT_A_TIME:
-        yield from _run_round(evidence, base, going[:_AT_A_TIME], known)
+        _run_round(evidence, base, going[:_AT_A_TIME], known)
     for test in tests:
         test.kept = not test.groups or test.open or max(test.evidence) > 0
-    yield from _check_together(evidence, base, tests, passing)
+    _check_together(evidence, base, tests, passing)
     gone = [test.line for test in tests if not test.kept]
     evidence.draft.set(_without(base, gone))
     return tests
@@ -150,12 +156,10 @@ def _without(base: Sequence[Line], gone: Sequence[Line]) -> list[Line]:
 
 def _run_round(
     evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], known: Mapping[str, Seen]
-) -> Course[None]:
+) -> None:
     """Leave the line of each test out on its next task; what is wrong then and is not with it counts for the line."""
     asked = [(test, *test.next_task()) for test in tests]
-    ran = yield from evidence.run_all(
-        [(evidence.draft.build(_without(base, [test.line])), name) for test, _, name in asked]
-    )
+    ran = evidence.run_all([(evidence.draft.build(_without(base, [test.line])), name) for test, _, name in asked])
     for (test, at, name), seen in zip(asked, ran, strict=True):
         if seen is None:
             continue
@@ -169,7 +173,7 @@ def _run_round(
 
 def _check_together(
     evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], passing: Sequence[str]
-) -> Course[None]:
+) -> None:
     """Run the text without all that is to go on the tasks that pass; what they need together is restored."""
     going = [test for test in tests if not test.kept]
     if not going:
@@ -179,11 +183,11 @@ def _check_together(
     if len(about) > _MANY:
         about = evidence.cover([test.line for test in going], about, _OF_EACH)
     short = evidence.draft.build(_without(base, [test.line for test in going]))
-    ran = yield from evidence.run(short, [*about, *others[:_OTHERS]])
+    ran = evidence.run(short, [*about, *others[:_OTHERS]])
     lost = [name for name, seen in ran.items() if seen.symptoms]
-    again = yield from evidence.run(short, lost)
+    again = evidence.run(short, lost)
     lost = [name for name in lost if name in again and again[name].symptoms]
-    whole = yield from evidence.run(evidence.draft.build(base), lost)
+    whole = evidence.run(evidence.draft.build(base), lost)
     for name in (name for name in lost if name in whole and not whole[name].symptoms):
         cited = [test for test in going if name in test.line.targets]
         for test in cited or going:

@@ -58,10 +58,6 @@ class CappedRunner:
         self._measured += len(found)
         return found
 
-    def affords(self, rollouts: int) -> int:
-        """Return how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
-        return _MANY if self._settings.max_rollouts is None else max(1, (self.left - self._kept) // rollouts)
-
     @property
     def left(self) -> int:
         """Count the rollouts that training may still ask for, what is kept back included; many without a cap."""
@@ -130,7 +126,12 @@ class TrainRollouts:
     def measure(self, wanted: Sequence[tuple[Skill, Task]]) -> list[Rollout | None]:
         """Run tasks, each under a skill of its own, side by side; None for what has no score."""
         repeats = self._repeats.copy()
-        rollouts = self._runner.rollouts(self._number(wanted, repeats))
+        requests = []
+        for skill, task in wanted:
+            key = (skill.digest, task.id)
+            requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + repeats[key])))
+            repeats[key] += 1
+        rollouts = self._runner.rollouts(requests)
         self._repeats = repeats  # behind the runs, for a batch that passes a cap is none
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
@@ -139,15 +140,6 @@ class TrainRollouts:
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
             raise InvalidMeasurementError(f"train: {newest}{first_failure(self._newest)}")
         return [None if rollout.score is None else rollout for rollout in rollouts]
-
-    def _number(self, wanted: Sequence[tuple[Skill, Task]], repeats: Counter[tuple[str, str]]) -> list[RolloutRequest]:
-        """Return each its next repeat, and count it."""
-        requests = []
-        for skill, task in wanted:
-            key = (skill.digest, task.id)
-            requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + repeats[key])))
-            repeats[key] += 1
-        return requests
 
     @property
     def alive(self) -> bool:

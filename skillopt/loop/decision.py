@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import noise_floor, tally
+from skillopt.gate.comparison import tally
 from skillopt.gate.decide import Verdict
 from skillopt.gate.gate import resolvable_gain
 from skillopt.loop.caps import BudgetReached
@@ -27,11 +27,9 @@ from skillopt.skills.edits import Change
 
 def measure_baseline(run: TrainingRun) -> Generator[Event, None, Sequence[Rollout]]:
     """Measure the first skill on tasks that judge; where these teach as well, it is what learning begins with."""
-    repeats = run.gate.baseline(run.start, whole=run.all_teach)
-    measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
-    yield BaselineMeasured(measured, floor, gain)
-    return repeats[0] if run.all_teach else ()
+    rollouts = run.gate.baseline(run.start, whole=run.all_teach)
+    yield BaselineMeasured(tally(rollouts), resolvable_gain(len(run.val), run.settings))
+    return rollouts if run.all_teach else ()
 
 
 def run_gate(
@@ -68,8 +66,11 @@ def run_gate(
     )
     if verdict.accepted:
         yield from accept(run, step, candidate=candidate, changes=changes, verdict=verdict, epoch=epoch)
-    elif not _waits(run, verdict):
-        _drop(run, changes, verdict, held)
+    elif not run.settings.patch_tests or (verdict.rejected and run.versions):
+        # Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
+        for change in changes:
+            run.memory.tried(change.edit, f"{verdict.outcome.value}, {verdict.reason}")
+        run.draft.set(held)
 
 
 def _review(run: TrainingRun, step: int, skill: Skill) -> Iterator[Event]:
@@ -78,13 +79,6 @@ def _review(run: TrainingRun, step: int, skill: Skill) -> Iterator[Event]:
     if run.settings.reviewer and sides != run.reviewed:
         run.flagged = yield from review_text(run.runner, *sides, step, run.flagged)
         run.reviewed = sides
-
-
-def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: Sequence[Line]) -> None:
-    """Remember why edits were not accepted, and go on without them."""
-    for edit in (change.edit for change in changes):
-        run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
-    run.draft.set(held)
 
 
 def _held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
@@ -139,16 +133,6 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     if run.settings.gate is GateRule.SEQUENTIAL and run.versions:
         return run.gate.decide_later(place, run.start, run.draft.incumbent, candidate, left)
     return run.gate.decide(place, run.draft.incumbent, candidate, left)
-
-
-def _waits(run: TrainingRun, verdict: Verdict) -> bool:
-    """Return whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
-
-    Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
-    """
-    if not run.settings.patch_tests:
-        return False
-    return not verdict.rejected or not run.versions
 
 
 def grade_draft(run: TrainingRun, learner: Learner) -> Iterator[Event]:

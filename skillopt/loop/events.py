@@ -36,10 +36,9 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
-    """The first skill was measured on `val`; `noise` is the standard error of a gain, if known."""
+    """The first skill was measured on `val`; `least_gain` is the smallest that a gate could certify."""
 
     tally: Tally
-    noise: float | None
     least_gain: float | None
 
 
@@ -54,11 +53,10 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class TrainMeasured(Event):
-    """The incumbent was run on the step's train tasks; `fold` is 0 where there is one train split."""
+    """The incumbent was run on the step's train tasks."""
 
     step: int
     tally: Tally
-    fold: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +154,8 @@ class GateDecided(Event):
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
     `kind` is `edits`, `slow update`, `shrink`, or `change` for one by people. `text` is the candidate's SKILL.md,
-    `passed` whether a change is what was asked for; None for candidates. `folded` says that two folds taught, or that
-    a text was shortened, so that the tasks compared are all tasks.
+    `passed` whether a change is what was asked for; None for candidates. `folded` says that all tasks taught, or that a
+    text was shortened, so that the tasks compared are all tasks.
     """
 
     step: int

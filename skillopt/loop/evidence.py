@@ -7,12 +7,11 @@ then worth the logarithm of the ratio of the two (sequential probability ratio t
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.loop.course import Course, measure
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.rollouts import JUDGED_LINE, Rollout, Score
@@ -139,13 +138,18 @@ class TrainEvidence:
     """What was seen of the tasks that teach."""
 
     def __init__(
-        self, incumbent: Skill, tasks: Sequence[Task], draw: Random, refused: Sequence[PeoplesRefusal] = ()
+        self,
+        incumbent: Skill,
+        tasks: Sequence[Task],
+        draw: Random,
+        measure: Callable[[Sequence[tuple[Skill, Task]]], Sequence[Rollout | None]],
+        refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
         self.memory = Memory(refused)
         self.rates = PassRates()
-        self.draw = draw
+        self.draw, self.measure = draw, measure
         self.seen: dict[str, Seen] = {}
         self.start: dict[str, frozenset[str]] = {}
         self.first: dict[str, Rollout] = {}
@@ -160,17 +164,20 @@ class TrainEvidence:
         self.draw.shuffle(order)
         return order
 
-    def run(self, skill: Skill, names: Iterable[str]) -> Course[dict[str, Seen]]:
+    def run(self, skill: Skill, names: Iterable[str]) -> dict[str, Seen]:
         """Run tasks under a skill; what could not be measured is left out."""
         names = list(names)
-        found = yield from self.run_all([(skill, name) for name in names])
+        found = self.run_all([(skill, name) for name in names])
         return {name: seen for name, seen in zip(names, found, strict=True) if seen is not None}
 
-    def run_all(self, wanted: Sequence[tuple[Skill, str]]) -> Course[list[Seen | None]]:
+    def run_all(self, wanted: Sequence[tuple[Skill, str]]) -> list[Seen | None]:
         """Run tasks, each under a skill of its own, side by side; None for what could not be measured."""
         if not wanted:
             return []
-        rollouts = yield from measure([(skill, self.tasks[name]) for skill, name in wanted])
+        return self.note_all(wanted, self.measure([(skill, self.tasks[name]) for skill, name in wanted]))
+
+    def note_all(self, wanted: Sequence[tuple[Skill, str]], rollouts: Sequence[Rollout | None]) -> list[Seen | None]:
+        """Take up what rollouts of tasks have shown, each under a skill of its own."""
         pairs = zip(wanted, rollouts, strict=True)
         self._missing.update((skill.digest, name) for (skill, name), rollout in pairs if rollout is None)
         return [
@@ -201,7 +208,8 @@ class TrainEvidence:
     @property
     def answered(self) -> frozenset[str]:
         """The symptoms that kept lines answer."""
-        return _symptoms_of((*self.draft.accepted, *self.draft.lines))
+        lines = (*self.draft.accepted, *self.draft.lines)
+        return frozenset(symptom for line in lines for symptom in line.about)
 
     @property
     def unmeasurable(self) -> frozenset[str]:
@@ -226,7 +234,3 @@ class TrainEvidence:
             chosen.append(pool.pop(best))
             need = [n - (chosen[-1] in line.targets) for n, line in zip(need, lines, strict=True)]
         return chosen
-
-
-def _symptoms_of(lines: Iterable[Line]) -> frozenset[str]:
-    return frozenset(symptom for line in lines for targets in line.targets.values() for symptom in targets)

@@ -6,15 +6,14 @@ for the next patch, and tasks that still fail are reflected on again while that 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skillopt.gate.comparison import Pairs, tally
 from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.course import Course
 from skillopt.loop.draft import Draft, Line
-from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TasksSetAside, TrainMeasured
+from skillopt.loop.events import EditRefused, Event, StepFailed, TasksSetAside, TrainMeasured
 from skillopt.loop.evidence import Seen
 from skillopt.loop.patch_test import (
     PatchTest,
@@ -29,8 +28,7 @@ from skillopt.loop.patch_test import (
 )
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
-from skillopt.prompts.digest import write_digest
-from skillopt.prompts.tried_edits import render_effect
+from skillopt.prompts.tried_edits import render_effect, write_digest
 from skillopt.rollouts import Rollout
 from skillopt.safety.plurals import count_noun
 
@@ -41,8 +39,8 @@ _OF_EACH: Final = 3
 """Runs of each line of a patch, where more tasks fail than `_MANY_TASKS`."""
 
 _FEWEST_BESIDE: Final = 6
-"""Passing tasks that run beside a patch at least, and the share of the rollouts left that they may take."""
-_SHARE_BESIDE: Final = 4  # see above
+"""Passing tasks that run beside a patch at least, whatever share of the rollouts left that takes."""
+_SHARE_BESIDE: Final = 4  # a fourth: learning needs the rest
 _MOST_BESIDE: Final = 16
 """Passing tasks beside a first patch at most: with 8 the world `contexts` loses .05 ± .03 (20 seeds)."""
 _PROBED: Final = 4  # passing tasks that broke and run once more
@@ -53,9 +51,9 @@ _WAITS: Final = 1
 _LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
 
-_MOST_TRIES: Final = 20  # see below
+_MOST_TRIES: Final = 20  # reflections on one symptom, after which no further one is worth its call
 _DRY: Final = 12
-"""Reflections on one symptom, and in a row without a line that helps, after which no further one is worth its call."""
+"""Reflections in a row without a line that helps, after which no further one is worth its call."""
 
 _MOST_HARMFUL: Final = 3
 """Lines that may harm one task at once."""
@@ -90,16 +88,18 @@ class Learner:
             if rollout.task_id in self.evidence.tasks and rollout.score is not None:
                 self.known[rollout.task_id] = self.evidence.note(self.draft.incumbent, rollout)
 
-    def learn(self) -> Course[None]:
+    def learn(self) -> Iterator[Event]:
         """Take step after step until nothing fails that another reflection is worth its call for."""
         for _ in range(2):  # what could not be measured is tried once more
-            yield from self._measure([name for name in self.evidence.tasks if name not in self.known])
+            self._measure([name for name in self.evidence.tasks if name not in self.known])
         yield from self.run.suspicions(self.run.step)
         yield TrainMeasured(self.run.step + 1, tally(seen.rollout for seen in self.known.values()))
         while True:
-            yield from self._run_again()
+            self._run_again()
             if self.dry or not self.failing:
-                yield from self._verify()
+                # Tasks that were never run since a line was taken up for them.
+                assumed = [name for name, seen in self.known.items() if seen.text == ""]
+                self._measure(assumed[: min(_MANY_TASKS, self.run.runner.free)])
                 yield from self._explain()
             failing = self.failing
             if not failing or self.dry >= _DRY:
@@ -109,22 +109,14 @@ class Learner:
             yield from self.run.suspicions(self.run.step)
             yield from self.run.draft_changed()
 
-    def _explain(self) -> Course[None]:
+    def _explain(self) -> Iterator[Event]:
         """Leave the new lines of the draft out one by one, and all that nothing needs together."""
         lines = [line for line in self.draft.lines if line not in self.ablated]
         if not lines:
             return
         before, memory = self.draft.lines, self.evidence.memory
-        for test in (yield from ablate(self.evidence, lines, self.known, lambda: self.run.runner.free)):
-            yield EditScreened(
-                step=self.run.step,
-                edit=test.line.edit,
-                tasks=test.tasks,
-                runs=len(test.without),
-                failed=test.failed,
-                kept=test.kept,
-                reason=test.reason,
-            )
+        for test in ablate(self.evidence, lines, self.known, lambda: self.run.runner.free):
+            yield test.told(self.run.step)
             if not test.kept:
                 shown = render_effect(*test.failing) if test.failing else ""
                 memory.tried(test.line.edit, test.reason, shown, test.line.about)
@@ -174,11 +166,11 @@ class Learner:
         refused = memory.refused_for.get(name)
         return f"every edit for it was refused: {refused}" if refused else "no edit was proposed for it"
 
-    def _measure(self, names: Sequence[str]) -> Course[None]:
+    def _measure(self, names: Sequence[str]) -> None:
         names = names[: self.run.runner.free] if self.run.runner.free else names
-        self.known |= yield from self.evidence.run(self.draft.skill, names)
+        self.known |= self.evidence.run(self.draft.skill, names)
 
-    def _run_again(self) -> Course[None]:
+    def _run_again(self) -> None:
         """Run failing tasks once more that a line answers: most fail by noise, or show what is left to answer."""
         failing, carried = self.failing, self.draft.build([*self.draft.lines, *self.waiting])
         answered = frozenset[str]().union(*(line.about for line in self.draft.lines))
@@ -187,15 +179,9 @@ class Learner:
         partly = [name for name, seen in failing.items() if seen.text == "" and name not in names]
         names += self.evidence.shuffled(partly)[:_MANY_TASKS]
         if self.run.runner.free:
-            self.known |= yield from self.evidence.run(carried, names[: self.run.runner.free])
+            self.known |= self.evidence.run(carried, names[: self.run.runner.free])
 
-    def _verify(self) -> Course[None]:
-        """Run the draft on tasks that were never run since a line was taken up for them."""
-        assumed = [name for name, seen in self.known.items() if seen.text == ""]
-        if assumed and self.run.runner.free:
-            yield from self._measure(assumed[:_MANY_TASKS])
-
-    def _take_step(self, failing: Mapping[str, Seen]) -> Course[None]:
+    def _take_step(self, failing: Mapping[str, Seen]) -> Iterator[Event]:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
@@ -233,7 +219,7 @@ class Learner:
             self.draft.set(good)
         self._note(failing, test, beside, [line for line in helped if line in good])
 
-    def _test(self, lines: Sequence[Line], failing: Mapping[str, Seen]) -> Course[PatchTest]:
+    def _test(self, lines: Sequence[Line], failing: Mapping[str, Seen]) -> Generator[Event, None, PatchTest]:
         """Run the whole patch on failing tasks, as far as the cap allows."""
         evidence, free = self.evidence, self.run.runner.free
         lines = [line for line in lines if line.targets.keys() & failing.keys()]
@@ -241,12 +227,14 @@ class Learner:
         names = evidence.shuffled(cited)
         if len(names) > min(_MANY_TASKS, max(1, free)):
             names = evidence.cover(lines, cited, max(_OF_EACH, evidence.rates.repeats))[: max(1, free)]
-        test = yield from self._run_patch(lines, names)
+        test = run_patch_test(evidence, self.draft.lines, lines, names)
+        yield test.told(self.run.step)
+        self.patches.update(list(test.after))
         try:
             while moves_little(evidence, test):
-                found, harmful = yield from try_apart(evidence, self.draft.lines, test)
+                found, harmful = try_apart(evidence, self.draft.lines, test)
                 if harmful is not None:
-                    better = yield from leave_out(evidence, self.draft.lines, test, harmful)
+                    better = leave_out(evidence, self.draft.lines, test, harmful)
                     if better is not None:
                         test, reason = better, "lines beside it do not do what they do without it"
                         evidence.memory.tried(harmful.edit, reason)
@@ -259,21 +247,16 @@ class Learner:
             return test
         return test
 
-    def _run_patch(self, lines: Sequence[Line], names: Sequence[str]) -> Course[PatchTest]:
-        test = yield from run_patch_test(self.evidence, self.draft.lines, lines, names)
-        edits, passed = tuple(line.edit for line in lines), [n for n, seen in test.after.items() if not seen.symptoms]
-        yield PatchTested(self.run.step, edits, tuple(test.after), tuple(sorted(test.moved)), tuple(sorted(passed)))
-        self.patches.update(list(test.after))
-        return test
-
-    def _without_riders(self, new: Sequence[Line], good: list[Line], test: PatchTest) -> Course[list[Line]]:
+    def _without_riders(
+        self, new: Sequence[Line], good: list[Line], test: PatchTest
+    ) -> Generator[Event, None, list[Line]]:
         """Drop lines that had waited, and seem to help beside new ones for the same symptoms, unless they do."""
         answered = frozenset[str]().union(*(line.about for line in good if line in new))
         riders = [line for line in good if line in self.waiting and line.about <= answered]
         names = [name for name in sorted(test.moved) if any(name in line.targets for line in riders)]
         names = names[: min(_FEWEST_BESIDE, self.run.runner.free)]
         rest = [line for line in good if line not in riders]
-        ran = yield from self.evidence.run(self.evidence.draft.build(rest), names)
+        ran = self.evidence.run(self.evidence.draft.build(rest), names)
         if 2 * sum(moves(rest, seen) for seen in ran.values()) <= len(ran):
             return good
         for line in riders:
@@ -293,7 +276,7 @@ class Learner:
 
     def _check(
         self, before: Sequence[Line], good: list[Line], beside: dict[str, Seen], test: PatchTest
-    ) -> Course[None]:
+    ) -> Iterator[Event]:
         """Run what helps on passing tasks, and take out what breaks them."""
         evidence = self.evidence
         passing = [name for name, seen in self.known.items() if not seen.symptoms]
@@ -303,16 +286,16 @@ class Learner:
         sample = self._spread(passing, size)
         mine = [name for name in sorted(test.moved) if test.apart][: min(_FEWEST_BESIDE, max(0, free - size))]
         skill = evidence.draft.build(good)
-        beside |= yield from evidence.run(skill, [*sample, *mine])
+        beside |= evidence.run(skill, [*sample, *mine])
         broken = [name for name, seen in beside.items() if seen.symptoms]
-        again = yield from evidence.run(skill, broken[: min(_PROBED, self.run.runner.free)])
+        again = evidence.run(skill, broken[: min(_PROBED, self.run.runner.free)])
         beside |= {name: seen for name, seen in again.items() if not seen.symptoms}
         broken = [name for name, seen in again.items() if seen.symptoms]
         most = self.run.runner.rollouts_asked + free // _SHARE_BESIDE
         while broken and self.run.runner.rollouts_asked < most:
-            harmful = yield from self._find_harm(before, good, broken[0])
+            harmful = self._find_harm(before, good, broken[0])
             left = [line for line in good if line not in harmful]
-            ran = yield from evidence.run(evidence.draft.build(left), broken)
+            ran = evidence.run(evidence.draft.build(left), broken)
             mends = [name for name in broken if name in ran and not ran[name].symptoms]
             if not harmful or not mends:
                 broken = broken[1:]
@@ -325,14 +308,14 @@ class Learner:
             beside |= {name: ran[name] for name in mends}
             broken = [name for name in broken if name not in mends]
 
-    def _find_harm(self, before: Sequence[Line], good: Sequence[Line], name: str) -> Course[list[Line]]:
+    def _find_harm(self, before: Sequence[Line], good: Sequence[Line], name: str) -> list[Line]:
         """Find the new lines beside which a task fails, one after the other until it passes without them."""
         harmful: list[Line] = []
         for _ in range(_MOST_HARMFUL):
             left = [line for line in good if line not in harmful]
             new = [line for line in left if line not in before]
             pool = [line for line in new if name not in line.targets] or new
-            found = yield from locate_harm(self.evidence, left, pool, name)
+            found = locate_harm(self.evidence, left, pool, name)
             if found is None:
                 break
             harmful.append(found)

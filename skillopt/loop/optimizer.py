@@ -3,12 +3,11 @@
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from skillopt.errors import SuiteError, UnreadRepliesError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.course import go
 from skillopt.loop.decision import grade_draft, measure_baseline, run_last_gate
 from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted
 from skillopt.loop.learning import Learner
@@ -61,11 +60,15 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
         if not run.measured:
             learner.begin((yield from measure_baseline(run)))
             run.measured = True
-        reason = yield from (_learn(run, learner) if run.settings.patch_tests else learn_as_published(run))
+        if run.settings.patch_tests:
+            yield from learner.learn()
+        else:
+            reason = yield from learn_as_published(run)
     except BudgetReached as reached:
         reason, capped = str(reached), True
-    if run.unread and not run.read:
-        raise UnreadRepliesError(run.unread)
+    unread = run.optimizer.unread
+    if unread and not run.optimizer.read:
+        raise UnreadRepliesError(unread)
     yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
     if run.settings.patch_tests:
@@ -78,10 +81,4 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
     asked = run.runner.rollouts_asked
     yield from check_newest(run, released, runner)
     rollouts, calls = asked + run.test_rollouts, run.runner.calls_asked
-    yield RunEnded(reason, run.versions, rollouts, calls, capped=capped, unread=tuple(run.unread))
-
-
-def _learn(run: TrainingRun, learner: Learner) -> Generator[Event, None, str]:
-    """Learn, check and explain."""
-    yield from go([learner.learn()], run.answers)
-    return ""
+    yield RunEnded(reason, run.versions, rollouts, calls, capped=capped, unread=tuple(unread))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
+from skillopt.loop.events import PatchTested
 from skillopt.loop.evidence import Seen, TrainEvidence
 
 _POOR: Final = 0.4
@@ -33,6 +33,14 @@ class PatchTest:
     after: dict[str, Seen]
     apart: bool = False
 
+    def told(self, step: int) -> PatchTested:
+        """Tell which tasks ran, moved and passed."""
+        edits, passed = (
+            tuple(line.edit for line in self.lines),
+            [n for n, seen in self.after.items() if not seen.symptoms],
+        )
+        return PatchTested(step, edits, tuple(self.after), tuple(sorted(self.moved)), tuple(sorted(passed)))
+
     def helped(self, evidence: TrainEvidence) -> list[Line]:
         """List the lines that seem to help."""
         return [line for line in self.lines if self._helps(evidence, line)]
@@ -47,9 +55,9 @@ class PatchTest:
 
 def run_patch_test(
     evidence: TrainEvidence, carried: Sequence[Line], lines: Sequence[Line], names: Collection[str]
-) -> Course[PatchTest]:
+) -> PatchTest:
     """Try new lines together, beside those that are carried along, on failing tasks."""
-    after = yield from evidence.run(evidence.draft.build([*carried, *lines]), names)
+    after = evidence.run(evidence.draft.build([*carried, *lines]), names)
     return PatchTest(lines, {name for name, seen in after.items() if moves(lines, seen)}, after)
 
 
@@ -66,9 +74,7 @@ def moves_little(evidence: TrainEvidence, test: PatchTest) -> bool:
     return len(test.lines) > 1 and len(sound & several) < _POOR * len(several)
 
 
-def try_apart(
-    evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest
-) -> Course[tuple[dict[str, Seen], Line | None]]:
+def try_apart(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest) -> tuple[dict[str, Seen], Line | None]:
     """Try on tasks that did not do well the lines that cite them and no others.
 
     Return those that do well then, and a line beside which the lines of the first do not move it.
@@ -79,7 +85,7 @@ def try_apart(
     found: dict[str, Seen] = {}
     for batch in (left[:_PROBES], left[_PROBES:]):
         asked = [name for name in batch if own[name]]
-        ran = yield from evidence.run_all([(evidence.draft.build([*carried, *own[name]]), name) for name in asked])
+        ran = evidence.run_all([(evidence.draft.build([*carried, *own[name]]), name) for name in asked])
         pairs = zip(asked, ran, strict=True)
         found |= {name: seen for name, seen in pairs if seen and _does_well(known, own[name], seen)}
         if not found:
@@ -87,21 +93,17 @@ def try_apart(
         first = next(iter(found))
         pool = [line for line in test.lines if line not in own[first]]
         good, lines = partial(_does_well, known, own[first]), [*carried, *test.lines]
-        harmful = yield from locate_harm(evidence, lines, pool, first, good)
+        harmful = locate_harm(evidence, lines, pool, first, good)
         if harmful is not None:
             return found, harmful
     return found, None
 
 
-def leave_out(
-    evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest, harmful: Line
-) -> Course[PatchTest | None]:
+def leave_out(evidence: TrainEvidence, carried: Sequence[Line], test: PatchTest, harmful: Line) -> PatchTest | None:
     """Run the tasks that did not do well without a line; None where that mends no more than is lost."""
     sound, lines = _sound(evidence, test), [line for line in test.lines if line is not harmful]
     names = [name for name in test.after if any(name in line.targets for line in lines)]
-    after = yield from evidence.run(
-        evidence.draft.build([*carried, *lines]), [name for name in names if name not in sound]
-    )
+    after = evidence.run(evidence.draft.build([*carried, *lines]), [name for name in names if name not in sound])
     gained, kept = {name for name, seen in after.items() if moves(lines, seen)}, sound.intersection(names)
     if len(gained) <= len(sound) - len(kept):
         return None
@@ -142,7 +144,7 @@ def locate_harm(
     pool: Sequence[Line],
     name: str,
     good: Callable[[Seen], bool] = lambda seen: not seen.symptoms,
-) -> Course[Line | None]:
+) -> Line | None:
     """Find one line beside which a task fails, by bisection: it takes log2 of the lines in rollouts.
 
     Args:
@@ -154,16 +156,16 @@ def locate_harm(
     """
     passing, failing = 0, len(pool)
 
-    def passes_with(count: int) -> Course[bool]:
+    def passes_with(count: int) -> bool:
         out = pool[count:]
-        ran = yield from evidence.run(evidence.draft.build([line for line in base if line not in out]), [name])
+        ran = evidence.run(evidence.draft.build([line for line in base if line not in out]), [name])
         return name in ran and good(ran[name])
 
-    if not pool or not (yield from passes_with(0)) or (yield from passes_with(failing)):
+    if not pool or not passes_with(0) or passes_with(failing):
         return None
     while failing - passing > 1:
         middle = (passing + failing) // 2
-        if (yield from passes_with(middle)):
+        if passes_with(middle):
             passing = middle
         else:
             failing = middle

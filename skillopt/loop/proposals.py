@@ -13,7 +13,6 @@ from skillopt.loop import events
 from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.consultation import review_text
-from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.draft import Line, clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.evidence import Seen, TrainEvidence
@@ -122,10 +121,11 @@ class _Trial:
         number = self.terms.number
         gate = Gate(self.suite.tasks(Split.VAL), settings, self.runner, looked=self.terms.spent)
         # Where all tasks teach, what was shown of the text before is the first round of its side, as in training.
-        baseline = gate.baseline(skill, whole=True)[0] if folded or settings.gate is GateRule.STRICT else ()
+        baseline = gate.baseline(skill, whole=True) if folded or settings.gate is GateRule.STRICT else ()
         gate.go_on_from(Stream.PROPOSAL.repeat(number * PROPOSAL_ROUNDS))
         draw = Random(f"{settings.seed}/proposal/{number}")
-        evidence = TrainEvidence(skill, self.suite.tasks_to_evaluate(Split.TRAIN), draw)
+        rollouts = TrainRollouts(self.runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
+        evidence = TrainEvidence(skill, self.suite.tasks_to_evaluate(Split.TRAIN), draw, rollouts.measure)
         evidence.draft.set([Line(edit) for edit in self.terms.draft])
         before = evidence.draft.skill
         known = {
@@ -133,16 +133,14 @@ class _Trial:
             for one in (self.terms.ran if self.terms.draft else baseline)
             if folded and one.score is not None
         }
-        rollouts = TrainRollouts(self.runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
-        test = self._test(proposal, evidence, known)
-        yield from go([test], Answerer(self.runner.replies, rollouts.measure))
+        yield from self._test(proposal, evidence, known)
         candidate, changes = evidence.draft.skill, evidence.draft.pending
         if candidate.digest == before.digest:
             yield events.StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
             return "no edit helped on the tasks that it cites", 0
         text = candidate.document.text
         if folded:
-            rounds = self.runner.affords(2 * len(baseline))
+            rounds = max(1, self.runner.left // (2 * len(baseline)))
             verdict = gate.grade("gate", skill, candidate, rounds, unless="all tasks taught it", worth=_few_fail)
         else:
             verdict = gate.decide("gate", skill, candidate)
@@ -170,12 +168,14 @@ class _Trial:
             return f"it is better, and a person must look at it first: {'; '.join(map(str, marks))}", 0
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
 
-    def _test(self, proposal: Sequence[Change], evidence: TrainEvidence, known: Mapping[str, Seen]) -> Course[None]:
+    def _test(
+        self, proposal: Sequence[Change], evidence: TrainEvidence, known: Mapping[str, Seen]
+    ) -> Iterator[events.Event]:
         """Run the edits together on the failing tasks that they cite, and leave each line out of the draft."""
         edits, carried = [change.edit for change in proposal], evidence.draft.lines
         cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
         ran = {name: known[name] for name in cited if name in known and known[name].symptoms}
-        ran |= yield from evidence.run(evidence.draft.skill, [name for name in cited if name not in ran])
+        ran |= evidence.run(evidence.draft.skill, [name for name in cited if name not in ran])
         failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
         lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
         for edit in edits:
@@ -183,12 +183,10 @@ class _Trial:
                 yield events.EditRefused(1, edit, "the tasks that it cites pass without it")
         if not lines:
             return
-        test = yield from run_patch_test(evidence, carried, lines, list(failing))
-        passed = sorted(name for name, seen in test.after.items() if not seen.symptoms)
-        tried = tuple(line.edit for line in lines)
-        yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), tuple(passed))
+        test = run_patch_test(evidence, carried, lines, list(failing))
+        yield test.told(1)
         if moves_little(evidence, test):
-            found, _ = yield from try_apart(evidence, carried, test)
+            found, _ = try_apart(evidence, carried, test)
             if found:
                 take_apart(evidence, test, found)
         helped = test.helped(evidence)
@@ -197,16 +195,8 @@ class _Trial:
                 yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
         evidence.draft.set([*carried, *helped])
         new = [line for line in evidence.draft.lines if line not in carried]
-        for one in (yield from ablate(evidence, new, ran | test.after, lambda: self.runner.left)):
-            yield events.EditScreened(
-                step=1,
-                edit=one.line.edit,
-                tasks=one.tasks,
-                runs=len(one.without),
-                failed=one.failed,
-                kept=one.kept,
-                reason=one.reason,
-            )
+        for one in ablate(evidence, new, ran | test.after, lambda: self.runner.left):
+            yield one.told(1)
 
 
 def _few_fail(pairs: Pairs) -> bool:

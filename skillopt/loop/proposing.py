@@ -1,15 +1,14 @@
 """Reflection on failing rollouts: the patch to try, as lines with the symptoms that each is to mend."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeVar
 
 from skillopt.errors import ReplyError
-from skillopt.loop.consultation import Answered, Stage, consult, consult_in_halves
-from skillopt.loop.course import Course
+from skillopt.loop.consultation import Answered, Optimizer, Stage
 from skillopt.loop.draft import Line, clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditRefused, EditUnreadable, Event, PromptSkipped, StepStarted
@@ -40,6 +39,7 @@ _Edits = tuple[ProposedEdit, ...]
 class MinibatchReflection:
     """Asks about minibatches, then joins and orders what they propose."""
 
+    optimizer: Optimizer
     document: SkillDocument
     told: stages.Told
     settings: Settings
@@ -47,29 +47,29 @@ class MinibatchReflection:
 
     def reflect(
         self, measured: Sequence[_Measured], budget: int, note: Callable[[Answered[_Measured, Reflection]], None]
-    ) -> Course[_Edits]:
+    ) -> _Edits:
         """Reflect on failures and on successes, note what the replies say, and merge what they propose."""
         sides = []
         for failures in (True, False):
             group = [pair for pair in measured if pair[1].score and pair[1].score.passed is not failures]
-            answer = yield from self._ask(group, stages.Aim(failures, budget, self.settings.token_budget))
+            answer = self._ask(group, stages.Aim(failures, budget, self.settings.token_budget))
             sides.append([reply.edits for reply in answer.replies])
             note(answer)
-        merged = [(yield from self._merge(sides[0])), (yield from self._merge(sides[1]))]
-        return (yield from self._merge(merged))
+        merged = [self._merge(sides[0]), self._merge(sides[1])]
+        return self._merge(merged)
 
-    def rank(self, edits: Sequence[Edit], budget: int) -> Course[tuple[Edit, ...]]:
+    def rank(self, edits: Sequence[Edit], budget: int) -> tuple[Edit, ...]:
         """Put edits in order, best first; as many as fit need none, and without an answer they stay as they stand."""
         if len(edits) <= budget:
             return tuple(edits)
         prompt = stages.ask_ranking(self.document, edits, budget=budget, memory=self.told.memory)
         try:
             read = partial(stages.read_ranking, edits=edits)
-            return (yield from consult(Stage(stages.RANKING_SCHEMA, self.name), prompt, read))
+            return self.optimizer.consult(Stage(stages.RANKING_SCHEMA, self.name), prompt, read)
         except ReplyError:
             return tuple(edits)
 
-    def _ask(self, group: Sequence[_Measured], aim: stages.Aim) -> Course[Answered[_Measured, Reflection]]:
+    def _ask(self, group: Sequence[_Measured], aim: stages.Aim) -> Answered[_Measured, Reflection]:
         """Ask about all minibatches of failures or of successes."""
 
         def ask(minibatch: Sequence[_Measured]) -> str:
@@ -78,22 +78,22 @@ class MinibatchReflection:
         schema = stages.REFLECTION_SCHEMA if aim.failures else stages.EDITS_SCHEMA
         stage = Stage(stages.edits_schema(self.document, schema), self.name)
         minibatches = _chunks(group, self.settings.minibatch_size)
-        return (yield from consult_in_halves(stage, minibatches, ask, ReflectionReader(self.document)))
+        return self.optimizer.consult_in_halves(stage, minibatches, ask, ReflectionReader(self.document))
 
-    def _merge(self, proposals: Sequence[_Edits]) -> Course[_Edits]:
+    def _merge(self, proposals: Sequence[_Edits]) -> _Edits:
         """Merge proposals in a tree to one; a lone proposal needs no merge, and an unanswered one joins by code."""
         level = [edits for edits in proposals if edits]
         while len(level) > 1:
             groups, level = _chunks(level, MERGE_SIZE), []
             for group in groups:
-                level.append((yield from self._join(group)) if len(group) > 1 else group[0])
+                level.append(self._join(group) if len(group) > 1 else group[0])
         return level[0] if level else ()
 
-    def _join(self, group: Sequence[_Edits]) -> Course[_Edits]:
+    def _join(self, group: Sequence[_Edits]) -> _Edits:
         prompt = stages.ask_merge(self.document, group, memory=self.told.memory)
         try:
             stage = Stage(stages.edits_schema(self.document, stages.EDITS_SCHEMA), self.name)
-            merged = yield from consult(stage, prompt, ReflectionReader(self.document))
+            merged = self.optimizer.consult(stage, prompt, ReflectionReader(self.document))
         except ReplyError:
             return tuple(edit for edits in group for edit in edits)
         return merged.edits
@@ -110,6 +110,7 @@ _OVER_BUDGET: Final = "over the edit budget of its step"
 class Briefing:
     """What the optimizer model is told beside the evidence, and what people refused."""
 
+    optimizer: Optimizer
     document: SkillDocument
     told: stages.Told
     by_people: tuple[PeoplesRefusal, ...] = ()
@@ -139,27 +140,27 @@ class Proposal:
 
 def propose_edits(
     briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
-) -> Course[Proposal]:
+) -> Proposal:
     """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
     document = briefing.document
     schema = stages.edits_schema(document, stages.REFLECTION_SCHEMA)
     found, stage = Proposal(Patch(document, ())), Stage(schema, f"step {step}")
-    published = MinibatchReflection(document, briefing.told, settings, stage.name)
+    published = MinibatchReflection(briefing.optimizer, document, briefing.told, settings, stage.name)
     proposed: tuple[ProposedEdit, ...] = ()
     if settings.minibatch_size:
-        proposed = yield from published.reflect(measured, budget, partial(found.note, step))
+        proposed = published.reflect(measured, budget, partial(found.note, step))
     elif groups := group_failures([pair for pair in measured if pair[1].score and not pair[1].score.passed]):
         aim = stages.Aim(failures=True, budget=budget, tokens=settings.token_budget)
         read = ReflectionReader(document, [task.id for task, _ in measured], briefing.protected)
         ask = partial(stages.ask_about_failures, document, aim, briefing.told)
-        answer = yield from consult_in_halves(stage, [groups], ask, read)
+        answer = briefing.optimizer.consult_in_halves(stage, [groups], ask, read)
         found.note(step, answer)
         proposed = tuple(edit for reply in answer.replies for edit in reply.edits)
     edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(_joined(proposed), 1)]
     sound, unsound = check_edits(document, edits, settings.allow, briefing.by_people, briefing.shell_problem)
     changes = sorted(sound, key=lambda change: -len(change.edit.tasks))
     if settings.minibatch_size:
-        ranked = yield from published.rank([change.edit for change in sound], budget)
+        ranked = published.rank([change.edit for change in sound], budget)
         changes.sort(key=lambda change: ranked.index(change.edit))
     kept = clip(changes, budget, settings.token_budget)
     found.patch, refused, rivals = join_edits(document, kept, settings.allow)
@@ -185,7 +186,7 @@ def propose_lines(
     carried: Sequence[Line],
     shown: Mapping[str, Seen],
     digest: str = "",
-) -> Course[list[Line]]:
+) -> Generator[Event, None, list[Line]]:
     """Ask for a patch, and return its sound edits as lines, each with the symptoms that it is to mend."""
     settings, memory = run.settings, evidence.memory
     skill = evidence.draft.build(carried)
@@ -193,8 +194,11 @@ def propose_lines(
     pairs = [(evidence.tasks[name], seen.rollout) for name, seen in shown.items()]
     failing = frozenset[str]().union(*(seen.symptoms for seen in shown.values()))
     told = stages.Told(digest, memory.listing(skill.document, failing), memory.notes, _how_asked(settings))
-    briefing = Briefing(skill.document, told, memory.by_people, run.protected, run.shell_problem)
-    proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
+    briefing = Briefing(
+        run.optimizer, skill.document, told, memory.by_people, run.protected, shell_problem=run.shell_problem
+    )
+    run.reflections += 1
+    proposal = propose_edits(briefing, pairs, settings, run.reflections, settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.suspects)
     edits = [change.edit for change in proposal.patch.changes]

@@ -4,8 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Pairs, check_coverage, tally
-from skillopt.loop.consultation import Stage, consult
-from skillopt.loop.course import finish
+from skillopt.loop.consultation import Stage
 from skillopt.loop.decision import run_gate
 from skillopt.loop.draft import Line, scheduled_edits
 from skillopt.loop.edit_checks import check_change
@@ -14,7 +13,7 @@ from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts import stages
 from skillopt.prompts.evidence import fence, shorten_middle
-from skillopt.protocols import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Task
@@ -29,27 +28,26 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     if epoch > 1:
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
         repeat = Stream.SLOW_UPDATE.repeat(epoch)
-        comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
+        sides = run.epoch_start, draft.incumbent
+        pairs = Pairs.halves(
+            run.runner.rollouts([RolloutRequest(skill, task, repeat) for skill in sides for task in sample])
+        )
+        lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
+        comparison = fence("comparison", "\n".join(sorted(line for line in lines if line)))
         guided = yield from _guide(run, comparison, epoch, step)
         if guided is not None:
             yield from run_gate(run, step, epoch, guided)
     run.epoch_start = draft.incumbent
 
 
-def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], repeat: int) -> str:
-    """Run both skills on the same train tasks and put the outcome in words."""
-    requests = [RolloutRequest(skill, task, repeat) for skill in (before, after) for task in sample]
-    pairs = Pairs.halves(runner.rollouts(requests))
-    lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
-    return fence("comparison", "\n".join(sorted(line for line in lines if line)))
-
-
 def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generator[Event, None, Skill | None]:
     """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
     settings, incumbent = run.settings, run.draft.incumbent
     try:
-        run.memory.notes = _write_notes(run, comparison)
-        yield MemoryUpdated(epoch, run.memory.notes)
+        memory, stage = run.memory, Stage(stages.META_UPDATE_SCHEMA, "notes")
+        prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
+        memory.notes = run.optimizer.consult(stage, prompt, stages.read_meta_update)
+        yield MemoryUpdated(epoch, memory.notes)
         guided = _propose_guidance(run, comparison)
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))
@@ -66,19 +64,11 @@ def _propose_guidance(run: TrainingRun, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
     document = run.draft.incumbent.document
     stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
-    asking = consult(stage, stages.ask_slow_update(document, comparison), stages.read_slow_update)
-    guidance = finish(asking, run.answers)
+    prompt = stages.ask_slow_update(document, comparison)
+    guidance = run.optimizer.consult(stage, prompt, stages.read_slow_update)
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
-
-
-def _write_notes(run: TrainingRun, comparison: str) -> str:
-    """Ask the optimizer model for its notes to itself."""
-    memory = run.memory
-    prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    asking = consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
-    return finish(asking, run.answers)
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:
@@ -95,16 +85,16 @@ def _line(task: Task, old: Rollout, new: Rollout) -> str:
 
 def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
     """Go through the train split again and again; say why it ended."""
-    settings, progress = run.settings, run.progress
+    settings = run.settings
     if run.draft.lines:  # a cap came before its gate
-        yield from run_gate(run, progress.steps + 1, progress.epochs + 1)
-    for epoch in range(progress.epochs + 1, settings.epochs + 1):
+        yield from run_gate(run, run.steps_done + 1, run.epochs_done + 1)
+    for epoch in range(run.epochs_done + 1, settings.epochs + 1):
         for step, batch in _batches(run, epoch):
-            if step > progress.steps:
+            if step > run.steps_done:
                 yield from _take_step(run, epoch, step, batch)
-                progress.steps = step
+                run.steps_done = step
         yield from update_slowly(run, epoch)
-        progress.epochs = epoch
+        run.epochs_done = epoch
     return f"all {settings.epochs} epochs done"
 
 
@@ -129,8 +119,8 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
     told = stages.Told("", memory.listing(draft.skill.document), memory.notes)
-    briefing = Briefing(draft.skill.document, told, memory.by_people, None, run.shell_problem)
-    proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
+    briefing = Briefing(run.optimizer, draft.skill.document, told, memory.by_people, shell_problem=run.shell_problem)
+    proposal = propose_edits(briefing, shown, settings, step, budget)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):
         memory.refused(edit, reason)

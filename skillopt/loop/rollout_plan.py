@@ -1,7 +1,7 @@
 """Share the cap on rollouts between baseline, learning, gate and test, and say whether folds can be paid for."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from skillopt.gate.gate import BASELINE_TASKS
@@ -20,12 +20,17 @@ _LEAST_FOR_DRAFT: Final = 1.5  # rollouts a task: each once, and a patch on the 
 
 @dataclass(frozen=True, slots=True)
 class RolloutPlan:
-    """How many rollouts are for what; what is left is for learning."""
+    """How many rollouts of a cap, if there is one, are for what."""
 
     baseline: int
     gate: int
     test: int
-    learning: int | None
+    cap: int | None
+
+    @property
+    def learning(self) -> int | None:
+        """What is left of the cap; None without one."""
+        return None if self.cap is None else max(0, self.cap - self.baseline - self.gate - self.test)
 
 
 def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
@@ -34,7 +39,7 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
     cap = settings.max_rollouts
     if settings.gate is GateRule.STRICT:
         # It compares with the recorded baseline, so it needs every task on both sides.
-        return _with_learning(RolloutPlan(val, val, test, None), cap)
+        return RolloutPlan(val, val, test, cap)
     baseline, gate = min(val, BASELINE_TASKS), 2 * val
     if cap is None:
         return RolloutPlan(baseline, gate, test, None)
@@ -48,12 +53,7 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
         # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
         gate = min(gate, max(1, most - min(val, most // 3)))
         baseline = min(baseline, most - gate)
-    return _with_learning(RolloutPlan(baseline, gate, test if test <= most else 0, None), cap)
-
-
-def _with_learning(plan: RolloutPlan, cap: int | None) -> RolloutPlan:
-    """Leave all else under a cap to learning."""
-    return plan if cap is None else replace(plan, learning=max(0, cap - plan.baseline - plan.gate - plan.test))
+    return RolloutPlan(baseline, gate, test if test <= most else 0, cap)
 
 
 def least_rollouts(suite: Suite, settings: Settings) -> int:

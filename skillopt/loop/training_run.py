@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
-from skillopt.loop.course import Answerer, ReplyRead
+from skillopt.loop.consultation import Optimizer
 from skillopt.loop.draft import Draft, Repeated
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
@@ -23,7 +22,7 @@ from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
-from skillopt.tasks import Split, Suite, digest_of
+from skillopt.tasks import Split, Suite
 
 _LONGEST_REASON: Final = 200  # characters: one line of a console
 
@@ -66,14 +65,6 @@ class SuspectVerifiers:
             yield VerifierSuspected(step, task, reason, by)
 
 
-@dataclass(slots=True)
-class EpochProgress:
-    """Where the published loop stands: epochs that are over, steps, versions before this epoch, epochs without one."""
-
-    epochs: int = 0
-    steps: int = 0
-
-
 class TrainingRun:
     """What the stages of the loop share."""
 
@@ -99,14 +90,12 @@ class TrainingRun:
         self.runner = CappedRunner(runner, settings, self.plan.test, kept)
         self.gate = Gate(self.val, settings, self.runner, looked=spent)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
-        self.read = 0
-        self.unread: dict[str, str] = {}
-        """Replies that could be read, and by the digest of their prompt those that could not."""
-        self.answers = Answerer(self.runner.replies, self.rollouts.measure, self._note)
+        self.optimizer = Optimizer(self.runner)
         self.all_teach = suite.folds is not None
         """Whether the tasks are so few that all of them teach, and judge by fresh runs."""
         self.taught = self.val if self.all_teach else self.tasks
-        self.evidence = TrainEvidence(skill, self.taught, self.random("learning", 0), refused)
+        draw = self.random("learning", 0)
+        self.evidence = TrainEvidence(skill, self.taught, draw, self.rollouts.measure, refused)
         self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
@@ -114,18 +103,13 @@ class TrainingRun:
         """Whether there is a baseline."""
         self.tested = self.test_rollouts = 0
         """Versions that there were when the held-out test was scored last, and the rollouts that it took."""
-        self.progress = EpochProgress()
+        self.epochs_done = self.steps_done = 0
         self.gated = self.told = ""
         self.flagged: tuple[FlaggedLine, ...] = ()
         self.reviewed = ("", "")
         """Texts that the reviewer compared last."""
-        self._proposals = 0
-
-    def _note(self, reply: ReplyRead) -> None:
-        if reply.unread is None:
-            self.read += 1
-        else:
-            self.unread[digest_of(reply.prompt)] = reply.unread
+        self.reflections = 0
+        """How many there were; the number is part of the ids of their edits."""
 
     @property
     def draft(self) -> Draft:
@@ -183,11 +167,6 @@ class TrainingRun:
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
             yield DraftChanged(step or self.step, self.draft.skill.document.text, self.draft.pending)
-
-    def next_proposal(self) -> int:
-        """Number the reflections of a run; the number is part of the ids of its edits."""
-        self._proposals += 1
-        return self._proposals
 
     def random(self, stream: str, epoch: int) -> Random:
         """Return the draws of one purpose in one epoch; no two streams share any."""

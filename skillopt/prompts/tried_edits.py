@@ -1,5 +1,6 @@
-"""Show the optimizer model what became of earlier edits; those that it may copy are shown whole or not at all."""
+"""Show the optimizer model what passes and what became of earlier edits; those it may copy stand whole or not."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import Final
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import estimate_tokens
+from skillopt.tasks import Task
 
 SHOWN_TOKENS: Final = 150
 """Most tokens (estimated) of what the target did with one edit."""
@@ -97,3 +99,26 @@ def _entry(edit: TriedEdit, reason: str) -> str:
     shown = "".join(f"\n  {line}" for line in shorten_middle(edit.shown, SHOWN_TOKENS).splitlines())
     tokens = _WHOLE_TOKENS if edit.fate is EditFate.UNTRIED else _EDIT_TOKENS
     return f"- {' '.join(shorten_middle(edit.summary, tokens).split())}{reason}{shown}"
+
+
+_MOST_TAGS: Final = 20  # of a digest, which is a few lines
+_LONGEST_TAG: Final = 60  # characters
+
+
+def write_digest(outcomes: Sequence[tuple[Task, bool]], aside: int = 0) -> str:
+    """Say in a few lines how many tasks pass, by tag too; empty when nothing is known."""
+    if not outcomes:
+        return ""
+    lines = [f"{_share([passed for _, passed in outcomes])} tasks that ran with this very text pass."]
+    tags = Counter(tag for task, _ in outcomes for tag in dict.fromkeys(task.tags))
+    parts = [
+        f"{tag[:_LONGEST_TAG]} {_share([passed for task, passed in outcomes if tag in task.tags])}"
+        for tag, _ in tags.most_common(_MOST_TAGS)
+    ]
+    lines += [f"Passing by tag: {', '.join(parts)}."] * bool(parts)
+    lines += [f"{aside} more tasks are set aside: no edit has fixed them so far."] * (aside > 0)
+    return fence("digest", "\n".join(lines))
+
+
+def _share(passed: Sequence[bool]) -> str:
+    return f"{sum(passed)} of {len(passed)}"

@@ -44,12 +44,10 @@ _LONGEST_REASON: Final = 200  # one that quotes edits can be as long as they are
 class StepView:
     """A step: how the train tasks before it went, what was proposed and kept in it, and how it ended.
 
-    Steps are numbered in the order in which they end, which is that in which they are told; with folds, which take
-    turns, `half` is 1 or 2.
+    Steps are numbered in the order in which they end, which is that in which they are told.
     """
 
     number: int
-    half: int = 0
     train: Tally | None = None
     edits: int = 0
     failing: tuple[str, ...] = ()
@@ -67,7 +65,7 @@ class StepView:
             parts.append(f"Proposed {count_noun(self.edits, 'edit')}; patch tests fixed {fixed}")
         if self.kept or self.dropped:
             parts.append(f"Ablation kept {self.kept} and dropped {self.dropped}")
-        return f"step {self.number}{f' (half {self.half})' if self.half else ''}: {'. '.join(parts)}"
+        return f"step {self.number}: {'. '.join(parts)}"
 
     @property
     def line(self) -> str:
@@ -87,8 +85,8 @@ class StepLog:
         known = self._open.get(getattr(event, "step", -1), StepView(0))
         match event:
             case TrainMeasured():
-                ended = self._close(lambda one: one.half == event.fold)
-                self._open[event.step] = replace(known, half=event.fold, train=event.tally)
+                ended = self._close(lambda _: True)
+                self._open[event.step] = replace(known, train=event.tally)
                 return ended
             case PatchTested():
                 failing = tuple(dict.fromkeys((*known.failing, *event.tasks)))
@@ -190,7 +188,7 @@ def _raised(event: CapsRaised) -> str:
 _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     RunStarted: lambda it: f"{it.skill} on suite {it.suite}",
     BaselineMeasured: lambda it: f"baseline: {tally_words(it.tally, VAL)}",
-    TrainMeasured: lambda it: f"{tally_passed(it.tally)} train tasks pass{f' (half {it.fold})' if it.fold else ''}",
+    TrainMeasured: lambda it: f"{tally_passed(it.tally)} train tasks pass",
     VerifierSuspected: lambda it: f"check the verifier of task {it.task}: {it.reason} ({it.by})",
     PromptSkipped: lambda it: (
         f"no proposal for {count_noun(len(it.tasks), 'task')} ({_names(it.tasks)}): {_cut(it.reason)}"

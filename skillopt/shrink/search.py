@@ -6,12 +6,15 @@ and say least of the task first: of two units that say the same, the later one s
 sequential probability ratio test with the loop's rates of passing (skillopt.loop.evidence).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from itertools import islice
+from typing import Final, TypeAlias, TypeVar
 
-from skillopt.loop.course import Course
-from skillopt.loop.evidence import PassRates, TrainEvidence
+from skillopt.loop.caps import BudgetReached
+from skillopt.loop.evidence import PassRates, Seen, TrainEvidence
+from skillopt.rollouts import Rollout
 from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
@@ -37,6 +40,12 @@ _PAIRS: Final = 4
 
 _CLEARLY: Final = 2
 """Failures more than passes under the old text, from which on a task that seems to need a unit tells nothing."""
+
+
+T = TypeVar("T")
+_Wanted: TypeAlias = Sequence[tuple[Skill, str]]
+Searching: TypeAlias = Generator[_Wanted, Sequence[Rollout | None], T]
+"""A search that waits for rollouts of tasks, each under a text of its own, so that several share a batch."""
 
 
 @dataclass(slots=True)
@@ -90,11 +99,50 @@ class Search:
         return sorted(shared, key=lambda unit: (shared[unit], -unit.tokens, unit.start))
 
 
-def measure_start(search: Search) -> Course[None]:
+def search_together(search: Search, searches: Sequence[Searching[None]]) -> None:
+    """Advance searches side by side; a cap that one of them reaches is raised when the others have ended."""
+    waits: dict[Searching[None], _Wanted] = {}
+    reached: list[BudgetReached] = []
+
+    def advance(one: Searching[None], go_on: Callable[[], _Wanted]) -> None:
+        try:
+            waits[one] = go_on()
+        except StopIteration:
+            waits.pop(one, None)
+
+    for one in searches:
+        advance(one, partial(next, one))
+    while waits:
+        for one, answer in zip(list(waits), _measure(search, list(waits.values())), strict=True):
+            if isinstance(answer, BudgetReached):
+                del waits[one]
+                reached.append(answer)
+            else:
+                advance(one, partial(one.send, answer))
+    if reached:
+        raise reached[0]
+
+
+def _measure(search: Search, asked: Sequence[_Wanted]) -> list[list[Rollout | None] | BudgetReached]:
+    """Run what several searches wait for in one batch, or one by one where the batch passes a cap."""
+    evidence = search.evidence
+    try:
+        found = iter(evidence.measure([(skill, evidence.tasks[name]) for wanted in asked for skill, name in wanted]))
+    except BudgetReached as error:
+        return [error] if len(asked) == 1 else [answer for one in asked for answer in _measure(search, [one])]
+    return [list(islice(found, len(wanted))) for wanted in asked]
+
+
+def _run(search: Search, wanted: _Wanted) -> Searching[list[Seen | None]]:
+    rollouts = yield wanted
+    return search.evidence.note_all(wanted, rollouts)
+
+
+def measure_start(search: Search) -> None:
     """Run the old text on every task, and again where it fails, to know what a loss would look like."""
     names, wrong = list(search.evidence.tasks), dict[str, list[frozenset[str]]]()
     for _ in range(_STARTS):
-        found = yield from search.evidence.run(search.evidence.draft.skill, names)
+        found = search.evidence.run(search.evidence.draft.skill, names)
         search.unmeasured.update(name for name in names if name not in found)
         scores = (seen.rollout.score for seen in found.values())
         search.partial = search.partial or any(score is not None and score.value % 1 > 0 for score in scores)
@@ -127,7 +175,7 @@ def _is_steady(runs: Sequence[frozenset[str]]) -> bool:
     return len(runs) == _STARTS and all(run <= rest for run, rest in zip(runs, others, strict=True))
 
 
-def find_needed(search: Search, name: str) -> Course[None]:
+def find_needed(search: Search, name: str) -> Searching[None]:
     """Find the units that one task needs, one after the other, until it passes without all the rest."""
     pool = search.ordered(search.evidence.tasks[name])
     while pool := [unit for unit in pool if unit not in search.needed]:
@@ -146,23 +194,23 @@ def find_needed(search: Search, name: str) -> Course[None]:
             return
 
 
-def _fails_anyway(search: Search, name: str) -> Course[bool]:
+def _fails_anyway(search: Search, name: str) -> Searching[bool]:
     """Run the old text again on a task that seems to need a unit; return whether it mostly fails under that, too.
 
     A task that passes now and then passed at the start by chance, and would seem to need every unit.
     """
     passed = search.passed[name]
     while True:
-        found = yield from search.evidence.run(search.evidence.draft.skill, [name])
-        if name not in found:
+        (seen,) = yield from _run(search, [(search.evidence.draft.skill, name)])
+        if seen is None:
             return False
-        passed.append(search.holds(name, found[name].symptoms))
+        passed.append(search.holds(name, seen.symptoms))
         lead = len(passed) - 2 * sum(passed)
         if lead < 0 or lead >= _CLEARLY:
             return lead > 0
 
 
-def _shows(search: Search, unit: Unit, name: str) -> Course[bool]:
+def _shows(search: Search, unit: Unit, name: str) -> Searching[bool]:
     """Return whether a task that always fails gets more wrong without one unit, and never with it.
 
     What such a task gets wrong differs from run to run by chance, and each difference looks like a loss.
@@ -170,14 +218,14 @@ def _shows(search: Search, unit: Unit, name: str) -> Course[bool]:
     both = [(search.evidence.draft.skill, name), (search.build([unit]), name)]
     held = 0
     for _ in range(_PAIRS):
-        old, without = yield from search.evidence.run_all(both)
+        old, without = yield from _run(search, both)
         held += without is not None and search.holds(name, without.symptoms)
         if old is None or not search.holds(name, old.symptoms) or held > 1:
             return False
     return True
 
 
-def confirm(search: Search, unit: Unit) -> Course[None]:
+def confirm(search: Search, unit: Unit) -> Searching[None]:
     """Leave one unit more out of the short text, on the task that it was found by; where that passes it is not needed.
 
     That is for units that alone speak for their section: one that is found by mistake would make the others go.
@@ -187,7 +235,7 @@ def confirm(search: Search, unit: Unit) -> Course[None]:
         del search.needed[unit]
 
 
-def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Course[Unit | None]:
+def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Searching[Unit | None]:
     """Return the unit with which a task begins to fail when more and more are left out; None where it passes after all.
 
     The groups with and without it are run again: one wrong step would keep a unit that is not needed.
@@ -209,13 +257,13 @@ def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Course[Uni
     return None
 
 
-def _fails(search: Search, out: Sequence[Unit], name: str, bounds: tuple[float, float, float]) -> Course[bool]:
+def _fails(search: Search, out: Sequence[Unit], name: str, bounds: tuple[float, float, float]) -> Searching[bool]:
     """Return whether a task fails without some units, run after run until that is clear."""
     skill, rates = search.build(out), search.evidence.rates
     begin, cleared, enough = bounds
     asked = search.questions.setdefault((skill.digest, name), _Question(begin))
     while cleared < asked.evidence < enough and len(asked.passed) < _MOST_RUNS:
-        (seen,) = yield from search.evidence.run_all([(skill, name)])
+        (seen,) = yield from _run(search, [(skill, name)])
         if seen is None:
             search.unmeasured.add(name)
             return True

@@ -16,14 +16,13 @@ from skillopt.gate.families import find_families
 from skillopt.gate.grades import Against
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
-from skillopt.loop.course import Answerer, go
 from skillopt.loop.draft import find_held
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
-from skillopt.shrink.search import Search, confirm, find_needed, measure_start
+from skillopt.shrink.search import Search, confirm, find_needed, measure_start, search_together
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.edits import Change, apply_edits
@@ -91,9 +90,6 @@ def shrink(
     yield events.RunEnded(reason, accepted, run.runner.rollouts_asked, run.runner.calls_asked, capped=reached)
 
 
-_Told = Generator[events.Event, None, None]
-
-
 _TEXTS: Final = 2
 """Texts that the verdict compares."""
 
@@ -105,9 +101,8 @@ class _Shrinking:
         self.skill, self.tasks, self.settings, self.drop = skill, tasks, settings, drop
         self.runner = CappedRunner(runner, settings, 0, _TEXTS * len(tasks))
         draw = Random(f"{settings.seed}/shrink")
-        evidence = TrainEvidence(skill, tasks, draw)
+        evidence = TrainEvidence(skill, tasks, draw, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.search = Search(evidence, find_units(skill.document), self._without)
-        self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
         self.names = tuple(task.id for task in self.order)
         self._built: dict[tuple[tuple[str, int], ...], Skill] = {}
@@ -115,11 +110,11 @@ class _Shrinking:
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         search = self.search
-        yield from go([measure_start(search)], self.answers)
+        measure_start(search)
         telling = self.telling
         if not telling:
             return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
-        yield from self._find(telling)
+        self._find(telling)
         for number in range(len(LOSS_ERRORS)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
@@ -128,7 +123,7 @@ class _Shrinking:
             verdict = self._judge(short, number)
             broken = [name for name in telling if name in verdict.broken]
             over = verdict.accepted or number + 1 == len(LOSS_ERRORS)
-            if over or not (yield from self._put_back(broken, short)):
+            if over or not self._put_back(broken, short):
                 break
         yield from self._told()
         return (yield from self._hand_over(short, changes, verdict))
@@ -144,17 +139,17 @@ class _Shrinking:
         asked = [*self.search.passed.values(), *(one.passed for one in self.search.questions.values())]
         return self.search.partial or any(len(set(one)) > 1 for one in asked)
 
-    def _find(self, names: Sequence[str]) -> _Told:
+    def _find(self, names: Sequence[str]) -> None:
         failing = -1
         while failing < len(self.search.failing):  # again when a task is forgotten, whose units the others never missed
             failing = len(self.search.failing)
             left = [name for name in names if name not in self.search.failing]
             for at in range(0, len(left), _AT_A_TIME):
-                yield from go([find_needed(self.search, name) for name in left[at : at + _AT_A_TIME]], self.answers)
+                search_together(self.search, [find_needed(self.search, name) for name in left[at : at + _AT_A_TIME]])
         alone = Counter(unit.heading for unit in self.search.needed)
         for unit in [] if self.drop else list(self.search.needed):
             if alone[unit.heading] == 1 and unit.heading not in self._general:
-                yield from go([confirm(self.search, unit)], self.answers)
+                search_together(self.search, [confirm(self.search, unit)])
 
     @property
     def _general(self) -> frozenset[tuple[str, int]]:
@@ -162,14 +157,14 @@ class _Shrinking:
         path, first = self.skill.document.parts[0].path, self.skill.document.file()
         return frozenset((path, at) for at in (-1, *(section.start for section in first.sections[:1])))
 
-    def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
+    def _put_back(self, broken: Sequence[str], short: Skill) -> bool:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
         self.runner.release(_TEXTS * len(self.tasks))
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
                 del self.search.questions[key]
         try:
-            yield from go([find_needed(self.search, name) for name in broken], self.answers)
+            search_together(self.search, [find_needed(self.search, name) for name in broken])
         except BudgetReached:
             return False
         after, _ = self._short()

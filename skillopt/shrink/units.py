@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.skills.document import Section, SkillDocument, estimate_tokens
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit, Op
 
 _RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
@@ -57,31 +57,18 @@ def find_units(document: SkillDocument) -> tuple[Unit, ...]:
 def _units_of(document: SkillDocument, file: str) -> tuple[Unit, ...]:
     spans = sorted({*_items(document), *_other_blocks(document)}, key=lambda span: (span.start, -span.end))
     found: list[Unit] = []
-    sections = _Sections(document)
+    sections = document.sections[::-1]
     for span in spans:
         text = document.text[span.start : span.end].rstrip()
         free, end = not found or span.start >= found[-1].end, span.start + len(text)
         protected = any(region.start < end and span.start < region.end for region in document.regions)
         if text.strip() and free and not protected:
-            section = sections.around(span.start)
+            section = next((one for one in sections if one.start <= span.start), None)  # the innermost
             title, at = (section.title, section.start) if section else ("", -1)
             found.append(
                 Unit(file, text, document.line_of(span.start), span.start, end=end, section=title, heading=(file, at))
             )
     return tuple(found)
-
-
-class _Sections:
-    """The innermost section at an offset, asked for in order."""
-
-    def __init__(self, document: SkillDocument) -> None:
-        self._left = list(document.sections)
-        self._found: Section | None = None
-
-    def around(self, offset: int) -> Section | None:
-        while self._left and self._left[0].start <= offset:
-            self._found = self._left.pop(0)
-        return self._found
 
 
 def _items(document: SkillDocument) -> Iterator[_Span]:

@@ -102,7 +102,7 @@ _HELD_OUT = verdict(
 
 EVENTS: tuple[Event, ...] = (
     RunStarted("rows", _DIGESTS[0], "vendor tables", "d2", 8),
-    BaselineMeasured(Tally(0.4, 0.4, 10, 0), 0.05, 0.3),
+    BaselineMeasured(Tally(0.4, 0.4, 10, 0), 0.3),
     TrainMeasured(1, Tally(0.3, 0.2, 10, 0)),
     StepStarted(1, 1, 3),
     EditRefused(1, _WRONG, "expected '- No such line.' exactly once in the body, found it nowhere"),

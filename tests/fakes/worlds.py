@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
-from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from skillopt.loop.caps import TrainRollouts
-from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
@@ -25,9 +22,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
-
-T = TypeVar("T")
-_ANSWERERS: WeakKeyDictionary[TrainEvidence, Answerer] = WeakKeyDictionary()
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 
@@ -63,11 +57,9 @@ class World:
         return scored(request, float(not unmet), "\n".join(f"missing {need}" for need in shown))
 
     def evidence(self, skill: Skill = SKILL, seed: int = 0) -> TrainEvidence:
-        """Return what is to be seen of all tasks, in courses that this world answers."""
-        evidence = TrainEvidence(skill, [_task(name) for name in self.needs], Random(seed))
-        runner = ScriptedRunner(self.rollout, str)
-        _ANSWERERS[evidence] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
-        return evidence
+        """Return what is to be seen of all tasks, run in this world."""
+        rollouts = TrainRollouts(ScriptedRunner(self.rollout, str), Stream.LEARNING)
+        return TrainEvidence(skill, [_task(name) for name in self.needs], Random(seed), rollouts.measure)
 
     def runner(self, reply: Callable[[str], str]) -> ScriptedRunner:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
@@ -81,11 +73,6 @@ class World:
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Return the tasks, in order, as `train`, `val` and `test` of so many each."""
         return split_suite(list(self.needs), sizes)
-
-
-def drive(evidence: TrainEvidence, course: Course[T]) -> T:
-    """Finish a course that a world answers."""
-    return finish(course, _ANSWERERS[evidence])
 
 
 def named(needs: Sequence[Sequence[str]], sizes: Sequence[int]) -> dict[str, Sequence[str]]:

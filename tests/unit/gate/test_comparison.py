@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, least_gain, noise_floor, tally
+from skillopt.gate.comparison import Comparison, Pairs, compare, expect_measured, least_gain, tally
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -115,12 +115,6 @@ def test_a_look_ends_where_pairs_were_added_and_averages_repeats() -> None:
 def test_a_tally_averages_repeats_inside_a_task_and_counts_the_missing() -> None:
     found = tally([*measured([1.0, 0.5, None]), *measured([0.0, 0.5, None])])
     assert (found.score, found.passed, found.measured, found.missing) == (0.5, 0.25, 2, 1)
-
-
-def test_the_noise_floor_is_the_standard_error_of_a_gain_between_equal_skills() -> None:
-    assert noise_floor([measured([0.5, 0.5])], Metric.SOFT) is None
-    assert noise_floor([measured([0.5, 0.5]), measured([0.5, 0.5])], Metric.SOFT) == 0
-    assert noise_floor([measured([0.0, 1.0]), measured([1.0, 0.0])], Metric.SOFT) == pytest.approx(2**0.5 / 2)
 
 
 def test_the_least_gain_is_the_fewest_wins_that_could_convince() -> None:

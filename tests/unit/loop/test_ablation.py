@@ -8,7 +8,7 @@ from skillopt.loop.ablation import LeaveOut
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.skills.edits import Edit, Op
-from tests.fakes.worlds import World, drive, line, missing, words_of
+from tests.fakes.worlds import World, line, missing, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 
@@ -26,10 +26,10 @@ def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
 
 def ablate(evidence: TrainEvidence, *lines: Line, free: int = 999) -> list[LeaveOut]:
     """Put lines into the draft, run all tasks with it, and leave each line out."""
-    drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
+    evidence.run(evidence.draft.skill, evidence.tasks)
     evidence.draft.set([*evidence.draft.lines, *lines])
-    known = drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
-    return drive(evidence, ablation.ablate(evidence, lines, known, lambda: free))
+    known = evidence.run(evidence.draft.skill, evidence.tasks)
+    return ablation.ablate(evidence, lines, known, lambda: free)
 
 
 def kept(found: Sequence[LeaveOut]) -> set[str]:

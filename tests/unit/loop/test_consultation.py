@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import TypeVar
 
 import pytest
 
 from skillopt.errors import FailureKind, ProviderError, ReplyError
-from skillopt.loop.consultation import Stage, consult, consult_in_halves
-from skillopt.loop.course import Answerer, Course, finish
+from skillopt.loop.consultation import Optimizer, Stage
 from skillopt.testing import ScriptedRunner, scored
 
-T = TypeVar("T")
 STAGE = Stage("", "step 1")
 
 
@@ -19,10 +16,6 @@ def read(reply: str) -> str:
     if "unreadable" in reply:
         raise ReplyError("expected JSON")
     return reply
-
-
-def answered(runner: ScriptedRunner, course: Course[T]) -> T:
-    return finish(course, Answerer(runner.replies))
 
 
 def ask(group: Sequence[str]) -> str:
@@ -47,9 +40,7 @@ class Provider:
 )
 def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_is_skipped(kind: FailureKind) -> None:
     provider = Provider("POISON", kind)
-    found = finish(
-        consult_in_halves(STAGE, [("e", "f", "g", "POISON")], " ".join, read), Answerer(provider.runner.replies)
-    )
+    found = Optimizer(provider.runner).consult_in_halves(STAGE, [("e", "f", "g", "POISON")], " ".join, read)
     assert found.replies == ["read e f"]
     ((skipped, reason),) = found.skipped
     assert tuple(skipped) == ("g", "POISON")
@@ -58,7 +49,7 @@ def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_
 
 def test_of_several_prompts_each_fails_for_itself() -> None:
     provider = Provider("POISON", FailureKind.SERVER)
-    found = finish(consult_in_halves(STAGE, [("a", "b"), ("POISON",)], ask, read), Answerer(provider.runner.replies))
+    found = Optimizer(provider.runner).consult_in_halves(STAGE, [("a", "b"), ("POISON",)], ask, read)
     assert found.replies == ["read about a b"]
     assert [part for part, _ in found.skipped] == [("POISON",)]
 
@@ -67,14 +58,14 @@ def test_of_several_prompts_each_fails_for_itself() -> None:
 def test_what_no_other_prompt_is_spared_ends_the_run_after_one_prompt(kind: FailureKind) -> None:
     provider = Provider("about", kind)
     with pytest.raises(ProviderError):
-        answered(provider.runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
+        Optimizer(provider.runner).consult_in_halves(STAGE, [("a", "b")], ask, read)
     assert len(provider.runner.prompts) == 1
 
 
 def test_a_provider_that_answers_no_probe_either_is_away() -> None:
     provider = Provider("about", FailureKind.OVERLOADED, probes=False)
     with pytest.raises(ProviderError, match="overloaded"):
-        answered(provider.runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
+        Optimizer(provider.runner).consult_in_halves(STAGE, [("a", "b")], ask, read)
     assert [prompt.splitlines()[0] for prompt in provider.runner.prompts[1:]] == ["Task: probe"] * 6
     assert len(set(provider.runner.prompts)) == 7  # a recorded answer to a probe would hide that nobody answers
 
@@ -84,7 +75,7 @@ def test_a_reply_that_its_repair_does_not_mend_is_asked_for_in_halves() -> None:
         return "unreadable" if "a b" in prompt else prompt
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    found = answered(runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
+    found = Optimizer(runner).consult_in_halves(STAGE, [("a", "b")], ask, read)
     assert found.replies == ["about a", "about b"]
     assert [prompt.splitlines()[0].split(",")[0] for prompt in runner.prompts] == [
         *("about a b", "Task: repair a reply", "about a", "about b")
@@ -93,8 +84,6 @@ def test_a_reply_that_its_repair_does_not_mend_is_asked_for_in_halves() -> None:
 
 def test_a_lone_question_without_an_answer_is_a_reply_error_as_long_as_others_are_answered() -> None:
     with pytest.raises(ReplyError, match="got no answer: timeout"):
-        answered(Provider("about", FailureKind.TIMEOUT).runner, consult(STAGE, "about x", read))
-    assert (
-        finish(consult(STAGE, "about y", json.dumps), Answerer(Provider("POISON", FailureKind.TIMEOUT).runner.replies))
-        == '"read about y"'
-    )
+        Optimizer(Provider("about", FailureKind.TIMEOUT).runner).consult(STAGE, "about x", read)
+    optimizer = Optimizer(Provider("POISON", FailureKind.TIMEOUT).runner)
+    assert optimizer.consult(STAGE, "about y", json.dumps) == '"read about y"'

@@ -8,7 +8,6 @@ import pytest
 
 from skillopt.gate.decide import Outcome
 from skillopt.gate.grades import Grade
-from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, LinesReviewed, StepFailed, VersionAccepted
 from skillopt.loop.learning import Learner
@@ -30,7 +29,7 @@ def drafted(
     world = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"}), refused=refused)
     run = world.training(reply, sizes, **values)
     list(measure_baseline(run))
-    finish(run.evidence.run(run.draft.skill, run.evidence.tasks), run.answers)
+    run.evidence.run(run.draft.skill, run.evidence.tasks)
     propose(run, *words)
     return run
 
@@ -76,7 +75,7 @@ def test_what_lowers_a_version_is_dropped_and_remembered() -> None:
 def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
     run = drafted("alpha", max_rollouts=40)
     while run.runner.left > 4:
-        finish(run.evidence.run(run.draft.skill, ["train-0"]), run.answers)
+        run.evidence.run(run.draft.skill, ["train-0"])
         run.runner.release()
     (failed,) = run_last_gate(run, 3)
     assert isinstance(failed, StepFailed)

@@ -45,7 +45,7 @@ VERDICT = made_verdict(fixed=("a",), failing=("b", "c"), missing=1)
 GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5)
 EVENTS: list[Event] = [
     RunStarted("rows", "d1", "suite", "d2", 8),
-    BaselineMeasured(TALLY, None, 0.08),
+    BaselineMeasured(TALLY, 0.08),
     StepStarted(1, 2, 3),
     TrainMeasured(1, TALLY),
     VerifierSuspected(1, "t2", "it wants ½ where ½ was found", "model"),

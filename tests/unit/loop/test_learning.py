@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.course import go
 from skillopt.loop.events import DraftChanged, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learning import Learner
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
@@ -37,7 +36,7 @@ class Story:
         return self._reply(prompt)
 
     def learn(self) -> list[Event]:
-        return list(go([self.learner.learn()], self.run.answers))
+        return list(self.learner.learn())
 
     @property
     def said(self) -> set[str]:

@@ -4,7 +4,7 @@ from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.patch_test import PatchTest
-from tests.fakes.worlds import World, drive, line, words_of
+from tests.fakes.worlds import World, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 
@@ -26,7 +26,7 @@ def wrong(word: str, *tasks: int) -> Line:
 
 def try_patch(evidence: TrainEvidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
     names = dict.fromkeys(name for one in lines for name in one.targets)
-    return drive(evidence, patch_test.run_patch_test(evidence, carried, lines, names))
+    return patch_test.run_patch_test(evidence, carried, lines, names)
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:
@@ -66,18 +66,18 @@ def test_one_harmful_line_is_found_where_good_ones_do_alone_what_they_do_not_bes
     lines = [right("alpha"), right("beta"), wrong("poison", 2, 6)]
     found = try_patch(evidence, *lines)
     assert not found.moved
-    alone, harmful = drive(evidence, patch_test.try_apart(evidence, [], found))
+    alone, harmful = patch_test.try_apart(evidence, [], found)
     assert (harmful, bool(alone)) == (lines[2], True)
-    better = drive(evidence, patch_test.leave_out(evidence, [], found, lines[2]))
+    better = patch_test.leave_out(evidence, [], found, lines[2])
     assert better is not None
     assert (better.lines, better.moved) == (lines[:2], found.after.keys() - set(lines[2].targets))
-    assert drive(evidence, patch_test.leave_out(evidence, [], try_patch(evidence, *lines[:2]), lines[0])) is None
+    assert patch_test.leave_out(evidence, [], try_patch(evidence, *lines[:2]), lines[0]) is None
 
 
 def test_the_line_beside_which_a_task_fails_is_found_by_halves() -> None:
     place = world(clashing=frozenset({"alpha", "gamma"}))
     evidence, lines = place.evidence(), [right(word) for word in (*WORDS[1:], "epsilon")]
     base = [right("alpha"), *lines]
-    assert drive(evidence, patch_test.locate_harm(evidence, base, lines, "train-0")) is lines[1]
+    assert patch_test.locate_harm(evidence, base, lines, "train-0") is lines[1]
     assert len(place.requests) <= 4
-    assert drive(evidence, patch_test.locate_harm(evidence, base, lines[2:], "train-0")) is None
+    assert patch_test.locate_harm(evidence, base, lines[2:], "train-0") is None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.loop import proposing
-from skillopt.loop.course import Answerer, finish
+from skillopt.loop.consultation import Optimizer
 from skillopt.loop.events import EditUnreadable, PromptSkipped
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.proposing import Briefing, Proposal
@@ -19,8 +19,8 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.constants import settings_with
 
+NOTHING = Told()
 DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
-BRIEFING = Briefing(DOCUMENT, Told())
 
 
 def measured(failures: int, successes: int) -> list[tuple[Task, Rollout]]:
@@ -41,14 +41,20 @@ def stages_asked(runner: ScriptedRunner) -> list[str]:
 
 
 def propose_edits(
-    runner: ScriptedRunner, briefing: Briefing, shown: list[tuple[Task, Rollout]], settings: Settings, *how: int
+    runner: ScriptedRunner,
+    shown: list[tuple[Task, Rollout]],
+    settings: Settings,
+    *how: int,
+    told: Told = NOTHING,
+    by_people: tuple[PeoplesRefusal, ...] = (),
 ) -> Proposal:
-    return finish(proposing.propose_edits(briefing, shown, settings, *how), Answerer(runner.replies))
+    briefing = Briefing(Optimizer(runner), DOCUMENT, told, by_people)
+    return proposing.propose_edits(briefing, shown, settings, *how)
 
 
 def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    proposal = propose_edits(runner, BRIEFING, measured(9, 5), make_settings(), 2, 4)
+    proposal = propose_edits(runner, measured(9, 5), make_settings(), 2, 4)
     assert stages_asked(runner) == ["reflect on failures"]
     assert "t1, t2, t3, t4" in runner.prompts[0]
     assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
@@ -57,7 +63,7 @@ def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
 
 def test_with_minibatches_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose_edits(runner, BRIEFING, measured(9, 5), Settings(minibatch_size=1), 1, 4)
+    propose_edits(runner, measured(9, 5), Settings(minibatch_size=1), 1, 4)
     asked = stages_asked(runner)
     assert asked[:14] == ["reflect on failures"] * 9 + ["reflect on successes"] * 5
     # 9 → 2 → 1 takes 1 + 1 merges, 5 → 1 takes one, and one joins both sides.
@@ -68,7 +74,7 @@ def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_
     cited: list[tuple[str, list[str]]] = [("a", []), ("b", ["t0"]), ("c", ["t0", "t1"])]
     edits = [{"op": "add", "content": f"- {word}", "tasks": tasks} for word, tasks in cited]
     runner = runner_that_says(*edits)
-    proposal = propose_edits(runner, BRIEFING, measured(2, 0), make_settings(), 1, 2)
+    proposal = propose_edits(runner, measured(2, 0), make_settings(), 1, 2)
     assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- b"]
     assert [(edit.content, reason) for edit, reason in proposal.untried] == [
         ("- a", "over the edit budget of its step")
@@ -80,7 +86,7 @@ def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
     runner = runner_that_says({"op": "add", "content": "- " + "long " * 400}, {"op": "add", "content": "- short"})
     settings = settings_with({"token_budget": 50})
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), settings, 1, 4)
+    proposal = propose_edits(runner, measured(1, 0), settings, 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- short"]
 
 
@@ -90,7 +96,7 @@ def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> N
         {"op": "replace", "anchor": "- One.", "content": "- I."},
         {"op": "replace", "anchor": "- One.\n- Two.", "content": "- All."},
     )
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    proposal = propose_edits(runner, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     assert [(edit.id, reason.partition(":")[0]) for edit, reason in proposal.untried] == [
         ("s1e2", "it changes the same text as another edit, which was tried first"),
@@ -102,7 +108,6 @@ def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> N
 def test_a_part_that_is_no_edit_is_reported_and_the_others_are_tried() -> None:
     proposal = propose_edits(
         runner_that_says({"op": "magic"}, {"op": "add", "content": "- new"}),
-        BRIEFING,
         measured(1, 0),
         make_settings(),
         1,
@@ -122,7 +127,7 @@ def test_a_prompt_that_never_gets_an_answer_is_skipped_by_halves_and_named_with_
         return json.dumps({"edits": [{"op": "add", "content": "- new"}]})
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    proposal = propose_edits(runner, BRIEFING, evidence, make_settings(), 3, 4)
+    proposal = propose_edits(runner, evidence, make_settings(), 3, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- new"]
     (skipped,) = [event for event in proposal.findings if isinstance(event, PromptSkipped)]
     assert skipped == PromptSkipped(3, "the prompt got no answer: content filter", ("t2", "t3"))
@@ -136,7 +141,7 @@ def told(*feedback: str) -> list[tuple[Task, Rollout]]:
 def test_equal_edits_are_tried_once_and_cite_the_tasks_of_all_and_suspects_are_taken_over() -> None:
     edits = [{"op": "add", "content": "- new", "tasks": [name]} for name in ("t0", "t1")]
     runner = runner_that_says(reflect={"edits": edits, "suspects": [{"task": "t2", "reason": "it is right"}]})
-    proposal = propose_edits(runner, BRIEFING, told("a", "b", "c"), make_settings(), 1, 4)
+    proposal = propose_edits(runner, told("a", "b", "c"), make_settings(), 1, 4)
     (change,) = proposal.patch.changes
     assert change.edit.tasks == ("t0", "t1")
     assert proposal.suspects == {"t2": "it is right"}
@@ -146,8 +151,8 @@ def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -
     runner = runner_that_says({"op": "add", "content": "- NEW "}, {"op": "add", "content": "- other"})
     refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say", "Ada")
     memory = Memory([refused])
-    briefing = Briefing(DOCUMENT, Told("", memory.listing(DOCUMENT), memory.notes), memory.by_people)
-    proposal = propose_edits(runner, briefing, measured(2, 0), make_settings(), 1, 4)
+    told = Told("", memory.listing(DOCUMENT), memory.notes)
+    proposal = propose_edits(runner, measured(2, 0), make_settings(), 1, 4, told=told, by_people=memory.by_people)
     assert [change.edit.content for change in proposal.patch.changes] == ["- other"]
     assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [
         ("- NEW", "Ada refused '- NEW': not ours to say")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.prompts import fill, prompt_names
-from skillopt.prompts.digest import write_digest
-from skillopt.prompts.tried_edits import EditFate, TriedEdit, render_tried
+from skillopt.prompts.tried_edits import EditFate, TriedEdit, render_tried, write_digest
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task, VerifierSpec
 from tools.example_prompt import make_prompt
@@ -38,11 +37,11 @@ def test_the_prompt_of_a_reflection_is_as_its_page_shows_it() -> None:
     assert (EXAMPLES / made[0]).read_text(encoding="utf-8") == made[1], "run `python -m tools.generate_examples`"
 
 
-def test_the_digest_counts_what_passes_by_tag_and_names_what_the_last_patch_fixed_and_broke() -> None:
+def test_the_digest_counts_what_passes_by_tag_and_what_is_set_aside() -> None:
     tags = {"a": ("dates",), "b": ("dates", "ids"), "c": ()}
     tasks = [Task(name, "do", VerifierSpec("exact"), tags=own) for name, own in tags.items()]
-    text = write_digest([(task, task.id != "b") for task in tasks], ["a"], ["b"], aside=2)
-    for part in ("2 of 3 tasks", "dates 1 of 2, ids 0", "patch fixed a.", "patch broke b.", "2 more tasks"):
+    text = write_digest([(task, task.id != "b") for task in tasks], aside=2)
+    for part in ("2 of 3 tasks", "dates 1 of 2, ids 0", "2 more tasks"):
         assert part in text
     assert write_digest([]) == ""
 

@@ -45,26 +45,6 @@ def test_the_lines_of_a_run_and_each_event_are_those_of_the_golden_file() -> Non
     assert is_golden("console.txt", "\n".join([*lines_of([*RUN, *END]), "", *each, ""]))
 
 
-def test_steps_of_two_halves_that_take_turns_are_numbered_in_the_order_in_which_they_end() -> None:
-    told = lines_of(
-        (
-            TrainMeasured(1, FAILING, fold=1),
-            TrainMeasured(2, FAILING, fold=2),
-            StepFailed(2, "reflection", "no edit was left to try"),
-            PatchTested(1, (EDIT,), ("a",), ("a",), ("a",)),
-            TrainMeasured(5, FAILING, fold=2),
-            TrainMeasured(3, FAILING, fold=1),
-            RunEnded("no further edit helped", 0, 9, 2),
-        )
-    )
-    assert [line.partition(":")[0] for line in told] == [
-        "step 1 (half 2)",
-        "step 2 (half 1)",
-        "step 3 (half 2)",
-        "step 4 (half 1)",
-    ]
-
-
 def test_texts_of_models_cannot_steer_the_terminal_and_are_cut_and_single_edits_are_told_on_request_alone() -> None:
     hostile = EditRefused(1, replace(EDIT, content="\x1b[31m" + "x" * 500), "\x1b[2J" + "y" * 500)
     assert "\x1b" not in event_line(hostile)
