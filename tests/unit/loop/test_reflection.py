@@ -157,5 +157,5 @@ def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -
     assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [
         ("- NEW", "Ada refused '- NEW': not ours to say")
     ]
-    told = runner.prompts[0].partition("### Refused by people")[2]
-    assert "'- new': Ada refused" in told.partition(">>>")[0]
+    shown = runner.prompts[0].partition("### Refused by people")[2]
+    assert "'- new': Ada refused" in shown.partition(">>>")[0]
