@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -23,7 +22,7 @@ from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_l
 from skillopt.skills.frontmatter import read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
 from skillopt.versions.repository import Repository, read_histories
@@ -84,15 +83,6 @@ def read_address(uri: str) -> Address | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ServedFile:
-    """A file of a served skill: its path in the skill's folder, its bytes and their SHA-256."""
-
-    path: str
-    content: bytes
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class ServedSkill:
     """An accepted version of a skill, or its committed text before there is one."""
 
@@ -102,12 +92,8 @@ class ServedSkill:
     at: str
     description: str
     frontmatter: Mapping[str, object]
-    files: tuple[ServedFile, ...]
+    files: tuple[File, ...]
     problem: str
-
-    def file(self, path: str) -> ServedFile | None:
-        """Return a file by its path."""
-        return next((file for file in self.files if file.path == path), None)
 
 
 def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
@@ -129,10 +115,9 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
         problem = str(error)
     except ValueError:
         found, fields, problem = None, {}, "expected frontmatter that JSON can hold"
-    served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
     about = (found.description if found else None) or ""
     return ServedSkill(
-        name, commit, bool(at), at, description=about, frontmatter=fields, files=tuple(served), problem=problem
+        name, commit, bool(at), at, description=about, frontmatter=fields, files=shipped, problem=problem
     )
 
 
@@ -232,12 +217,24 @@ class Catalogue:
         return others | found
 
     def read(self, name: str, version: str | None) -> ServedSkill:
-        """Return a version of a skill, or the text that is served; what was read before is kept."""
+        """Return the text that is served, or an accepted version or a commit of the default branch by its start.
+
+        What was read before is kept.
+        """
         if found := self._kept.get((name, version)):
             return found
         if version is None:
             return self.newest(name)
-        found = self.version(name, version)
+        try:
+            accepted = self.accepted(name, version)
+        except UsageError:
+            given = self.default and len(version) >= _SHORTEST and not set(version) - set("0123456789abcdef")
+            commit = self.repository.ref_tip(version) if given else None  # one of the default branch, by its start
+            if commit is None or not self.repository.contains(self.default, commit):
+                raise
+            found = self._read(name, commit, "")
+        else:
+            found = self._read(name, accepted.sha, accepted.at)
         self._keep({(name, version): found})
         return found
 
@@ -281,18 +278,6 @@ class Catalogue:
         self._keep({(name, None): one for name, one in served.items() if isinstance(one, ServedSkill)})
         return served
 
-    def version(self, name: str, wanted: str) -> ServedSkill:
-        """Read an accepted version, or the text at a commit of the default branch, by the start of the commit."""
-        try:
-            accepted = self.accepted(name, wanted)
-        except UsageError:
-            given = self.default and len(wanted) >= _SHORTEST and not set(wanted) - set("0123456789abcdef")
-            commit = self.repository.ref_tip(wanted) if given else None  # one of the default branch, by its start
-            if commit is None or not self.repository.contains(self.default, commit):
-                raise
-            return self._read(name, commit, "")
-        return self._read(name, accepted.sha, accepted.at)
-
     def accepted(self, name: str, wanted: str) -> Version:
         """Return an accepted version by the start of its commit."""
         named = (version for version in self.versions(name) if len(wanted) >= _SHORTEST)
@@ -328,7 +313,8 @@ class Catalogue:
         the default branch does not have the skill.
         """
         versions = self.versions(name)
-        found = Decisions(versions).newest_served if versions else None
+        declined = Decisions(versions).declined
+        found = next((one for one in versions if commit_kind(one) != "start" and one.sha not in declined), None)
         if found is None and versions and name not in self.committed:
             return versions[0]
         return found

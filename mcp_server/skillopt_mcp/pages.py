@@ -19,8 +19,7 @@ def paginate(text: str, page: int, *, fence: str | None = None) -> str:
     """Return one page of a text, and say at its end how to get the next."""
     pages = list(_split(text)) or [""]
     if not 1 <= page <= len(pages):
-        message = f"expected a page from 1 to {len(pages)}, found {page}; ask for one of them"
-        raise UsageError(message)
+        raise UsageError(f"expected a page from 1 to {len(pages)}, found {page}; ask for one of them")
     shown = pages[page - 1] if fence is None else quoted(pages[page - 1], fence)
     if len(pages) == 1:
         return shown

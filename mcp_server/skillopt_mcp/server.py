@@ -176,20 +176,12 @@ class _Tools:
         }
         return {name: {key: part for key, part in one.items() if key != "title"} for name, one in made.items()}
 
-    def load(self) -> None:
-        """Import the tools and make their schemas, once; a request that comes earlier waits for it."""
-        self.schema("")
-
     def schema(self, name: str) -> dict[str, Any] | None:
-        """Return what a tool takes."""
+        """Return what a tool takes; the first request imports the tools, and others wait for that."""
         return self._schemas.get(name)
 
     async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`."""
-        return self._listed
-
-    @cached_property
-    def _listed(self) -> ListToolsResult:
         listed = [
             ListedTool(
                 name=name,
@@ -245,7 +237,7 @@ async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
 async def _running(watch: VersionWatcher, offered: _Tools, _: Server[None]) -> AsyncIterator[None]:
     """Load the tools while the handshake is made, and look out for accepted versions while the server runs."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(to_thread.run_sync, offered.load, abandon_on_cancel=True))
+        tasks.start_soon(partial(to_thread.run_sync, offered.schema, "", abandon_on_cancel=True))
         tasks.start_soon(watch.run)
         yield
         tasks.cancel_scope.cancel()

@@ -38,8 +38,7 @@ def selection_of(folder: Path, name: str) -> Selection:
         raise UsageError(unknown_skill(name, paths)) from None
     if name in catalogue.committed:
         place, branch = catalogue.committed[name], catalogue.branch
-        message = f"skill {name!r} is committed in {place}, and not in the work tree; check branch {branch} out"
-        raise UsageError(message)
+        raise UsageError(f"skill {name!r} is committed in {place}, and not in the work tree; check branch {branch} out")
     raise UsageError(unknown_skill(name, paths))
 
 
@@ -60,7 +59,13 @@ def describe_skill(folder: Path, name: str, page: int) -> str:
         f"- served: {_served_line(folder, name)}",
         f"- next: {_next(suite, target, logged)}",
     ]
-    parts = ["\n".join(lines), *_drafts(logged, name), *_acts(folder, logged), *_versions(logged)]
+    parts = ["\n".join(lines), *_drafts(logged, name)]
+    # What agents did under the newest text that they did not do before.
+    texts = [*([logged.draft.version] if logged.draft else []), *logged.versions] if logged else []
+    if found := acts_of(Project.find(folder), texts[0]) if texts else ():
+        parts += ["What the agent did under its newest text and in no rollout of the text before (no instruction):"]
+        parts += [quoted("\n".join(found))]
+    parts += _versions(logged)
     return paginate("\n\n".join([f"# {name}", *parts]), page)
 
 
@@ -171,14 +176,6 @@ def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
         said += ["A person must look at these lines first (text to judge, no instruction):"]
         said += [quoted("\n".join(logged.draft.marks))]
     return said
-
-
-def _acts(folder: Path, logged: ListedVersions | None) -> list[str]:
-    """Say what agents did under the newest text that they did not do before."""
-    texts = [*([logged.draft.version] if logged.draft else []), *logged.versions] if logged else []
-    found = acts_of(Project.find(folder), texts[0]) if texts else ()
-    said = "What the agent did under its newest text and in no rollout of the text before (no instruction):"
-    return [said, quoted("\n".join(found))] if found else []
 
 
 def _versions(logged: ListedVersions | None) -> list[str]:

@@ -5,6 +5,7 @@ not know the extension.
 """
 
 from base64 import b64encode
+from hashlib import sha256
 from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
+from skillopt.tasks import File
 from skillopt_mcp.catalogue import (
     Address,
-    ServedFile,
     ServedSkill,
     read_address,
     served_page,
@@ -87,9 +88,7 @@ class SkillResources:
         first = _first_name(params.cursor if params else None)
         skills, following = await to_thread.run_sync(served_page, self._folder, first, _SKILLS_A_PAGE)
         return ListResourcesResult(
-            resources=[
-                _resource(skill, file) for skill in skills for file in sorted(skill.files, key=lambda file: file.path)
-            ],
+            resources=[_resource(skill, file) for skill in skills for file in skill.files],
             next_cursor=None if following is None else str(Address(following)),
         )
 
@@ -136,14 +135,14 @@ def _lifetime(address: Address) -> int:
 
 def _entry(skill: ServedSkill, version: str | None) -> dict[str, object]:
     resources = [
-        {"uri": str(skill_address(skill.name, file.path, version)), "digest": file.digest, "size": len(file.content)}
+        {"uri": str(skill_address(skill.name, file.path, version)), "digest": _digest(file), "size": len(file.content)}
         for file in skill.files
     ]
     uri = str(skill_address(skill.name, SKILL_FILE, version))
     return {"uri": uri, "frontmatter": skill.frontmatter, "resources": resources}
 
 
-def _resource(skill: ServedSkill, file: ServedFile) -> Resource:
+def _resource(skill: ServedSkill, file: File) -> Resource:
     main, name = file.path == SKILL_FILE, file.path.rpartition("/")[2]
     return Resource(
         uri=str(skill_address(skill.name, file.path)),
@@ -152,11 +151,15 @@ def _resource(skill: ServedSkill, file: ServedFile) -> Resource:
         description=skill.description if main else None,
         mime_type=_type(file),
         size=len(file.content),
-        _meta={f"{_META}digest": file.digest, f"{_META}version": skill.version, f"{_META}trained": skill.trained},
+        _meta={f"{_META}digest": _digest(file), f"{_META}version": skill.version, f"{_META}trained": skill.trained},
     )
 
 
-def _text(file: ServedFile) -> str | None:
+def _digest(file: File) -> str:
+    return f"sha256:{sha256(file.content).hexdigest()}"
+
+
+def _text(file: File) -> str | None:
     """Return a file as text when its bytes come back the same from it."""
     try:
         text = file.content.decode("utf-8")
@@ -165,7 +168,7 @@ def _text(file: ServedFile) -> str | None:
     return None if "\0" in text else text
 
 
-def _type(file: ServedFile) -> str:
+def _type(file: File) -> str:
     suffix = Path(file.path).suffix.lower()
     guessed = _TEXT_TYPES.get(suffix) or _TYPES.guess_type(f"file{suffix}")[0]
     return guessed or ("application/octet-stream" if _text(file) is None else "text/plain")

@@ -88,7 +88,10 @@ def list_skills_tool(
     count = f"{len(names)} skills, {trained} with a branch of versions; page {page} of {pages}{more}."
     parts = ["# Skills", *([f"{count} With `name`, all about one."] if pages > 1 else [])]
     parts += [table(("skill", "versions", "served", "on val", "suite", "folder"), rows)] if rows else []
-    parts += [*_other_version(), *([] if catalogue else [_BEGIN["repository"]])]
+    if (plugin := os.environ.get(_PLUGIN_VERSION, "")) not in ("", __version__):  # it started this server
+        update = "update the plugin in the client, or install the program again"
+        parts.append(f"Tell the user: the plugin is version {plugin[:20]}, the program {__version__}; {update}.")
+    parts += [] if catalogue else [_BEGIN["repository"]]
     is_without_suites = pages == 1 and not any(suites.values())
     missing = "skills" if not names else "suites" if is_without_suites else "" if trained else "versions"
     return "\n\n".join([*parts, *([_BEGIN[missing]] if missing else [])])
@@ -128,7 +131,7 @@ def read_skill_tool(
         return _changes(folder, name, since, version, page)
     is_draft = version == _DRAFT
     skill = catalogue_of(folder).draft(name) if is_draft else served_skill(folder, name, version)
-    shown = skill.file(file)
+    shown = next((found for found in skill.files if found.path == file), None)
     paths = [found.path for found in skill.files]
     if shown is None:
         listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
@@ -181,12 +184,3 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     new = describe_difference(difference_of_files(changed.old, changed.new)) or [NOTHING]
     title += "\n\nCapability difference (text to judge, no instruction):\n\n" + quoted("\n".join(new))
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
-
-
-def _other_version() -> list[str]:
-    """Say that the plugin that started this server is of another version."""
-    plugin = os.environ.get(_PLUGIN_VERSION, "")
-    if plugin in ("", __version__):
-        return []
-    update = "update the plugin in the client, or install the program again"
-    return [f"Tell the user: the plugin is version {plugin[:20]}, the program {__version__}; {update}."]

@@ -237,7 +237,7 @@ def accept_tasks(
                 '"anthropic/claude-haiku-4-5" at the top of skillopt.toml, or replace their rubrics by checks in '
                 f"{chosen[0].path.parent}; nothing was accepted"
             )
-        accepted = add_tasks(suite, [entry.block for entry in chosen])
+        accepted = add_tasks(suite, [entry.task for entry in chosen])
         if config:
             put_file(project.config, config)
         dropped = [entry for entry in entries if entry.decision is Decision.DROP and entry not in chosen]

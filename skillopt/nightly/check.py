@@ -101,10 +101,9 @@ def configured_skills(project: Project) -> tuple[str, ...]:
     """List the skills of a night: those that skillopt.toml names; where it names none, all that have tasks."""
     names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
     if not names:
-        message = (
+        raise UsageError(
             f"expected skills in {project.config}, or skills with tasks, found none; write it with `skillopt init`"
         )
-        raise UsageError(message)
     return names
 
 

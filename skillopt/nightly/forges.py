@@ -49,10 +49,9 @@ def find_account() -> ForgeAccount | None:
     api = (os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        message = (
+        raise SettingsError(
             f"GITHUB_API_URL: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
         )
-        raise SettingsError(message)
     token = next(filter(None, map(os.environ.get, _TOKENS)), "")
     if not token and not os.environ.get("CI"):  # there, a step has a token only where it is meant to
         token = find_kept_token((parts.hostname or "").removeprefix("api."))
@@ -99,17 +98,7 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
     return cast("Forge", driver(account, repository))  # as above
 
 
-def marked(topic: str, body: str) -> str:
-    """Write the topic of a text above it, where people do not see it."""
-    return f"<!-- skillopt: {topic} -->\n{body}"
-
-
 def mark_of(text: str | None) -> tuple[str, str]:
     """Read topic and text; the topic is empty for a text without a mark."""
     found = _MARK.match(text or "")
     return (found["topic"], (text or "")[found.end() :]) if found else ("", text or "")
-
-
-def split_title(title: str) -> tuple[bool, str]:
-    """Return whether a title is that of a draft, and give it without the sign."""
-    return title.startswith(DRAFT_TITLE), title.removeprefix(DRAFT_TITLE)

@@ -25,7 +25,7 @@ from skillopt.errors import (
     ForgeRefusedError,
     network_words,
 )
-from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
+from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
@@ -132,7 +132,7 @@ class GitHubForge:
         """Return a pull request this title and text, and make it a draft or ready for review."""
         with self._asking("read the pull request"):
             found = self._github.get_repo(self._name).get_pull(number)
-            was_draft, is_marked = found.draft, split_title(found.title)[0]
+            was_draft, is_marked = found.draft, found.title.startswith(DRAFT_TITLE)
         wanted = (was_draft or is_marked) if draft is None else draft
         titled_draft = wanted and is_marked
         if wanted != was_draft and not titled_draft:
@@ -142,7 +142,7 @@ class GitHubForge:
 
     def comment(self, number: int, topic: str, body: str) -> None:
         """Post a comment, or replace the own one about the same topic, which is found by a hidden mark."""
-        text, own = marked(topic, body), self._login()
+        text, own = f"<!-- skillopt: {topic} -->\n{body}", self._login()
         with self._asking("comment"):
             issue = self._repository.get_issue(number)
             found = (one for one in issue.get_comments() if _login_of(one.user) == own)
@@ -216,15 +216,14 @@ def _is_own(found: Found) -> bool:
 def _read(found: Found) -> PullRequest:
     state: Literal["open", "closed", "merged"]
     state = "merged" if found.merged_at else "closed" if found.state == "closed" else "open"
-    marked, title = split_title(found.title)
     return PullRequest(
         found.number,
         found.html_url,
         state,
         found.head.sha,
-        title=title,
+        title=found.title.removeprefix(DRAFT_TITLE),
         body=found.body or "",
-        draft=bool(found.draft) or marked,
+        draft=bool(found.draft) or found.title.startswith(DRAFT_TITLE),
         author=_login_of(found.user),
         base=found.base.ref,
         closed_at=found.closed_at.astimezone(UTC).isoformat() if found.closed_at else "",
@@ -264,7 +263,12 @@ def _words(data: object) -> str:
         return str(data or "")
     body: dict[str, Any] = data
     errors = body.get("errors")
-    details = [_field_error(error) for error in errors] if isinstance(errors, list) else []
+    details = [
+        str(one.get("message") or " ".join(str(one[key]) for key in ("field", "code") if key in one))
+        if isinstance(one, dict)
+        else str(one)
+        for one in (errors if isinstance(errors, list) else ())
+    ]
     return "; ".join(filter(None, (str(body.get("message") or ""), *details)))
 
 
@@ -297,9 +301,3 @@ def _permission(words: str, headers: Mapping[str, str]) -> str:
     wanted = headers.get("x-accepted-github-permissions") or headers.get("x-accepted-oauth-scopes")
     named = f"`{mask(single_line(wanted))}`" if wanted else "`pull_requests=write` and `contents=write`"
     return f"the token lacks a permission: it needs {named}; in a workflow, grant it under `permissions:`"
-
-
-def _field_error(error: object) -> str:
-    if not isinstance(error, dict):
-        return str(error)
-    return str(error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error))

@@ -200,8 +200,7 @@ def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
             raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `{command}`")
         return kind.model_validate_json(content)
     except OSError as error:
-        message = f"cannot read {path}: {error.strerror}; write it with `{command} --output {out}`"
-        raise UsageError(message) from error
+        raise UsageError(f"cannot read {path}: {error.strerror}; write it with `{command} --output {out}`") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))

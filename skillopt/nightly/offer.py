@@ -96,27 +96,26 @@ def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
     try:
         if row.training in _ENDED:
             row, offers = _close(desk, row, offers)
-        return row if row.training is Training.GONE else _posted(desk, row, offers)
+        if row.training is Training.GONE:
+            return row
+        told = row
+        target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
+        if target.name != offers.name:
+            raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
+        with writer_lock(desk.project.root, f"{offers.name}@nightly"):
+            if desk.access.remote is not None:
+                desk.access.remote.push_lines(offers.name)
+            if (version := _expected(offers, "version")) is not None:
+                told = replace(told, offer=_post_version(desk, target, version))
+            if (draft := _expected(offers, "draft")) is not None:
+                told = replace(told, draft=_post_draft(desk, target, draft, told.offer))
+            branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
+            post_answers(desk.access.forge, branches, offers.answers)
+            return told
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
     except SkilloptError as error:
         return with_failure(row, error)
-
-
-def _posted(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
-    target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
-    if target.name != offers.name:
-        raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
-    with writer_lock(desk.project.root, f"{offers.name}@nightly"):
-        if desk.access.remote is not None:
-            desk.access.remote.push_lines(offers.name)
-        if (version := _expected(offers, "version")) is not None:
-            row = replace(row, offer=_post_version(desk, target, version))
-        if (draft := _expected(offers, "draft")) is not None:
-            row = replace(row, draft=_post_draft(desk, target, draft, row.offer))
-        branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
-        post_answers(desk.access.forge, branches, offers.answers)
-        return row
 
 
 def _close(desk: _Desk, row: SkillNight, offers: SkillOffers) -> tuple[SkillNight, SkillOffers]:

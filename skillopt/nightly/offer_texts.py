@@ -45,7 +45,7 @@ from skillopt.tasks import Split, Suite
 from skillopt.versions.branches import find_line_removal
 from skillopt.versions.commit_message import commit_kind, target_words
 from skillopt.versions.decisions import EditLine, NumberedEdit, text_at
-from skillopt.versions.merging import find_conflicts
+from skillopt.versions.merging import merge_commits
 from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
@@ -122,7 +122,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
     told = refusals_of(place.repository, place.skill)
     known = peoples_refusals(place.repository, told)
     words = {one.key: one.word.signature.removeprefix(" by ") for one in read_refusals(place.repository, told)}
-    conflicts = find_conflicts(place.repository, place.tip, place.base, place.path) if place.base else ()
+    conflicts = merge_commits(place.repository, place.tip, place.base, place.path)[1] if place.base else ()
     ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
     people = [one for one in reversed(place.repository.line(place.tip, place.base)) if one.sha in ours]
     return OfferView(
@@ -134,7 +134,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         before=before,
         after=after,
         versions=tuple(line.versions),
-        edits=tuple(_edit(one, views, _refused_before(one, known, before)) for one in line.edits),
+        edits=tuple(_edit(one, views, known, before) for one in line.edits),
         # Merges that took a side changed nothing themselves.
         people=tuple(
             one for one in people if all(place.text(one.sha) != place.text(at) for at in (one.parent, one.merged) if at)
@@ -147,7 +147,12 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
             *map(str, find_marks(before, after)),
             *_brought_back(place, before, after),
-            *suspicious_runs(views),
+            *(
+                f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
+                f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"
+                for view in views.values()
+                if view.suspicions
+            ),
         ),
         draft=place.branch.startswith("skillopt-draft/"),
     )
@@ -165,27 +170,15 @@ def _brought_back(place: OfferPlace, before: str, after: str) -> tuple[str, ...]
     )
 
 
-def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
-    """Return which runs have rollouts whose score may have been got without the work, a line for each."""
-    return tuple(
-        f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
-        f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"
-        for view in views.values()
-        if view.suspicions
-    )
+def _edit(
+    named: NumberedEdit, views: Mapping[str, RunView], refused: Sequence[PeoplesRefusal], before: str
+) -> OfferedEdit:
+    """Describe an edit, with what its run tells of it: the tasks it cites that moved on in a patch test with it.
 
-
-def _refused_before(named: NumberedEdit, refused: Sequence[PeoplesRefusal], before: str) -> str:
-    """Return who refused the same in other words, with the text and why; a person who took the edit knew."""
-    if named.dropped or commit_kind(named.version) == "taken":
-        return ""
-    for _, one in find_reworded([named.edit], refused, SkillDocument(before)).values():
-        return f"{cited(one.told, _LONGEST)} (then: {cited(one.edit.content, _LONGEST)})"
-    return ""
-
-
-def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> OfferedEdit:
-    """Describe an edit, with what its run tells of it: the tasks it cites that moved on in a patch test with it."""
+    Also who refused the same in other words, and why; a person who took the edit knew.
+    """
+    is_decided = named.dropped or commit_kind(named.version) == "taken"
+    like = {} if is_decided else find_reworded([named.edit], refused, SkillDocument(before))
     edit, view = named.edit, views.get(named.version.trailer("Skillopt-Run"))
     known = next((one for one in view.edits if one.edit.id == edit.id), None) if view else None
     tests = (test for test in view.patch_tests if edit.id in {one.id for one in test.edits}) if view and known else ()
@@ -197,7 +190,9 @@ def _edit(named: NumberedEdit, views: Mapping[str, RunView], refused: str) -> Of
         undone=named.dropped or named.replaced,
         fixed=tuple(task for task in edit.tasks if task in moved),
         ablation=known.ablation if known else None,
-        refused=refused,
+        refused=next(
+            (f"{cited(one.told, _LONGEST)} (then: {cited(one.edit.content, _LONGEST)})" for _, one in like.values()), ""
+        ),
     )
 
 

@@ -75,10 +75,10 @@ class Night:
             return
         repository = self.remote.repository
         self.remote.fast_forward(target.name, self.tips.of(VERSION_BRANCHES, target.name))
+        there, ref = self.tips.of(DRAFT_BRANCHES, target.name), f"{DRAFT_BRANCHES}{target.name}"
         # A draft that people declined stays on the remote until the night pushes.
-        if self.tips.of(DRAFT_BRANCHES, target.name) not in read_decisions(repository, target.name).declined:
-            place = DraftBranch(repository, target.name, target.place(repository))
-            self.remote.take_up_draft(place, self.tips)
+        if there and there not in read_decisions(repository, target.name).declined and repository.ref_tip(ref) is None:
+            repository.move_branch(ref, None, there)
 
     def why_waiting(self) -> str:
         """Return why what is due is not trained now; empty when it is."""

@@ -115,20 +115,15 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
     """
     found = Closing(pull_request=request.number, url=request.url)
     for comment in comments:
+        try:  # when it was closed, or minutes before or after; a time without a zone is none of the forge
+            is_near = abs(datetime.fromisoformat(comment.at) - datetime.fromisoformat(request.closed_at)) <= _NEAR
+        except (ValueError, TypeError):
+            continue
         lines = [line for line in comment.body.splitlines() if not line.lstrip().startswith("/skillopt")]
         reason = _on_one_line("\n".join(lines))
-        if reason and comment.may_write and _is_near(comment.at, request.closed_at):
+        if reason and comment.may_write and is_near:
             found = Closing(pull_request=request.number, by=comment.author, reason=reason, url=comment.url)
     return found
-
-
-def _is_near(said: str, closed: str) -> bool:
-    """Return whether something was said when a pull request was closed, or minutes before or after."""
-    try:
-        apart = datetime.fromisoformat(said) - datetime.fromisoformat(closed)
-    except (ValueError, TypeError):  # a time without a zone is none of the forge
-        return False
-    return abs(apart) <= _NEAR
 
 
 def read_ignored(said: Iterable[tuple[PullRequest, Comment]]) -> Asked | None:

@@ -111,16 +111,8 @@ class SkillState:
     start: Start
     unfinished: RunRecord | None
     due_facts: DueFacts
-    conflicts: tuple[Conflict, ...] = ()
-
-    @property
-    def moves_on(self) -> bool:
-        """Whether training begins with the default branch's text, merged into the skill's branch.
-
-        A run that began with that very text goes on from where it began.
-        """
-        begun = self.unfinished is not None and _begun(self.unfinished) == self.target.skill().digest
-        return bool(self.tip) and self.diverged and self.start == "worktree" and not begun
+    conflicts: tuple[Conflict, ...]
+    moves_on: bool
 
 
 def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: datetime) -> SkillState:
@@ -132,7 +124,10 @@ def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: date
     versions = repository.versions(target.name, tip) if tip else ()
     # A text that was there when the branch began is no news, even where nobody can tell our commits any more.
     begun_at = fork_of(repository, tip, tips.default) if tip else ""
-    texts = _branch_texts(repository, target.name, path, (tip, begun_at), versions)
+    begun = [*(version.parent for version in versions[-1:]), *(version.merged for version in versions), begun_at]
+    commits = dict.fromkeys(filter(None, [tip, *(version.sha for version in versions), *begun]))
+    # From the tip to the text that training began with.
+    texts = [_digest_at(repository, target.name, commit, path) for commit in commits]
     there = here
     if tips.default:
         on_default = read_version(repository, target.name, tips.default, path, missing_ok=True)
@@ -165,11 +160,11 @@ def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: date
         trained_with=trained_with,
         changed=diverged and (_begun(finished) != here or not repository.tree(tip, SkillPlace.parse(path).prefix)),
     )
-    begun = _begun(unfinished)
+    begun_with = _begun(unfinished)
     # The branch, unless people have changed the skill beside it; an unfinished run only from a text still current.
-    start: Start = "auto" if not tip and begun in ("", here) else "worktree"
+    start: Start = "auto" if not tip and begun_with in ("", here) else "worktree"
     if tip and here in texts:
-        start = "auto" if begun in {"", *texts} else "branch"
+        start = "auto" if begun_with in {"", *texts} else "branch"
     place = StartPlace(repository, target.name, path, tip, tips.default)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
     on_default_branch = bool(tip) and there == (texts[0] if texts else "")
@@ -183,6 +178,8 @@ def read_skill_state(selection: Selection, tips: Tips, ledger: Ledger, now: date
         unfinished=unfinished,
         due_facts=due_facts,
         conflicts=conflicts,
+        # Training begins with the default branch's text, unless an unfinished run began with that very text.
+        moves_on=diverged and start == "worktree" and begun_with != here,
     )
 
 
@@ -192,16 +189,6 @@ def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> t
         return finished.ended_at, str(json.loads(finished.config)[1]), finished.suite_digest
     newest = next((version for version in versions if version.trailer("Val-After")), None)
     return (newest.at, newest.trailer("Harness"), newest.trailer("Suite-Digest")) if newest else ("", "", "")
-
-
-def _branch_texts(
-    repository: Repository, skill: str, path: str, ends: tuple[str, str], versions: Sequence[Version]
-) -> list[str]:
-    """Return the digest of every text that a branch had, from its tip to the one that training began with."""
-    (tip, begun_at), begun = ends, [version.parent for version in versions[-1:]]
-    begun += [version.merged for version in versions]
-    commits = dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun, begun_at]))
-    return [_digest_at(repository, skill, commit, path) for commit in commits]
 
 
 @lru_cache(maxsize=4096)  # a commit does not change

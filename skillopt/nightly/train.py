@@ -225,7 +225,11 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
             if answers.ignored:
                 made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, skill))
             else:
-                made = _offer(night, row.skill, state)
+                # What must be measured for an offer counts as the night's.
+                with night.remaining.metered() as meter:
+                    version = offer_version(night, state, review.versions, meter)
+                    draft = offer_draft(night, state, review.drafts, meter)
+                made = SkillOffers(skill=row.skill, name=skill, version=version, draft=draft)
             refusals, lines = (all_lines(repository, refs).get(skill, ()) for refs in (REFUSALS, RECORDS))
             brought = {"answers": answers.posted, "refusals": refusals, "record": lines}
             night.offers.append(made.model_copy(update=brought))
@@ -330,15 +334,6 @@ def _why_not_shrunk(night: Night, state: SkillState) -> str | None:
         return None
     draft = open_draft(night.project.root, repository, target).tip
     return "its draft waits for a person, and a shorter text would take its place" if draft else ""
-
-
-def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
-    """Return what is offered of a skill; what must be measured for that counts as the night's."""
-    review, name = night.review.of(skill), state.target.name
-    with night.remaining.metered() as meter:
-        version = offer_version(night, state, review.versions, meter)
-        draft = offer_draft(night, state, review.drafts, meter)
-    return SkillOffers(skill=skill, name=name, version=version, draft=draft)
 
 
 def _hand_over(night: Night, out: Path, found: Nightly) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from skillopt.errors import EditConflictError, ProtectedTextError
-from skillopt.skills.document import Block, Section, SkillDocument
+from skillopt.skills.document import Section, SkillDocument
 
 _PATH = " > "
 
@@ -54,18 +54,6 @@ def find_section(document: SkillDocument, address: str, edit: str) -> Section:
     )
 
 
-def own_text(document: SkillDocument, section: Section) -> tuple[int, int]:
-    """Return the offsets of a section's own text: below its heading, up to the next heading of any level."""
-    inner = (other.start for other in document.sections if section.start < other.start < section.end)
-    return section.body, min(inner, default=section.end)
-
-
-def block_ending_at(document: SkillDocument, end: int) -> Block | None:
-    """Return the innermost list item or paragraph that an offset lies in, None when there is none."""
-    blocks = [block for block in document.blocks if block.start < end <= block.end]
-    return blocks[-1] if blocks else None
-
-
 def line_end(document: SkillDocument, offset: int) -> int:
     """Find the end of the line on which an offset lies, its line ending not included."""
     ends = [at for mark in "\r\n" if (at := document.text.find(mark, offset)) >= 0]
@@ -107,8 +95,8 @@ def fit_lines(document: SkillDocument, content: str, end: int) -> str:
         return f"{lead}{content}\n"
     if document.script:
         return f"\n{content}"
-    above = block_ending_at(document, end)
-    marker = _MARKER.match(above.text) if above else None
+    above = [block for block in document.blocks if block.start < end <= block.end]  # the innermost comes last
+    marker = _MARKER.match(above[-1].text) if above else None
     if marker is None:
         return f"\n\n{content}"
     own = _MARKER.match(content)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
-from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
+from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
 from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file, split_text
@@ -249,17 +249,6 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     return tuple(reversed(parts) if edit.anchor else parts)
 
 
-def changed_tokens(before: str, after: str) -> int:
-    """Estimate the tokens that differ between two texts, added plus removed, word by word."""
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return sum(
-        estimate_tokens("".join(old[a:b])) + estimate_tokens("".join(new[c:d]))
-        for tag, a, b, c, d in matcher.get_opcodes()
-        if tag != "equal"
-    )
-
-
 def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKILL.md", context: int = 2) -> str:
     """Show the difference of two documents as a unified diff, file by file."""
     old, new = ({part.path: part.text.splitlines() for part in split_text(one.text)} for one in (before, after))
@@ -272,9 +261,18 @@ def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKI
 
 @lru_cache(maxsize=1024)
 def _difference(text: str, start: int, end: int, new: str, path: str) -> tuple[int, str]:
-    """Return the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
+    """Return the changed tokens, added plus removed, word by word, and the diff of one splice.
+
+    A draft is built again and again of the same ones.
+    """
     alone = SkillDocument(text[:start] + new + text[end:])
-    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone, path)
+    was, now = _WORDS.findall(text[start:end]), _WORDS.findall(new)
+    tokens = sum(
+        estimate_tokens("".join(was[a:b])) + estimate_tokens("".join(now[c:d]))
+        for tag, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+        if tag != "equal"
+    )
+    return tokens, diff_documents(SkillDocument(text), alone, path)
 
 
 def _refuse_overlaps(splices: Sequence[_Splice]) -> None:
@@ -283,10 +281,9 @@ def _refuse_overlaps(splices: Sequence[_Splice]) -> None:
         inserts = first.start == first.end and second.start == second.end
         if second.start < first.end or (second.start == first.start and not inserts):
             one, other = sorted((first.edit, second.edit), key=lambda edit: edit.id)
-            message = (
+            raise EditConflictError(
                 f"edits {one.id!r} and {other.id!r} change the same text: {one.summary}; {other.summary}; keep one"
             )
-            raise EditConflictError(message)
 
 
 def _close_up(splices: Sequence[_Splice]) -> list[_Splice]:
@@ -338,7 +335,8 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
 def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     """Put a text in the place of a section's own one, with a blank line around it; the heading stays."""
     section = find_section(document, edit.section, edit.id)
-    start, end = own_text(document, section)
+    inner = (other.start for other in document.sections if section.start < other.start < section.end)
+    start, end = section.body, min(inner, default=section.end)
     heading = _HEADING.match(content)
     if heading and heading["title"] == section.title:
         content = content[heading.end() :].strip("\n")

@@ -131,12 +131,12 @@ def split_text(text: str) -> tuple[FilePart, ...]:
     return (*first, *(FilePart(mark["path"], mark.end(), text[mark.end() : end]) for mark, end in rest))
 
 
-def _read_yaml(text: str) -> None:
-    list(YAML(typ="safe", pure=True).parse(text))
-
-
-_READERS: Final[dict[str, Callable[[str], object]]] = dict.fromkeys(("yaml", "yml"), _read_yaml)
-_READERS.update({"py": ast.parse, "json": json.loads, "toml": tomllib.loads})
+_READERS: Final[dict[str, Callable[[str], object]]] = {
+    **dict.fromkeys(("yaml", "yml"), lambda text: list(YAML(typ="safe", pure=True).parse(text))),
+    "py": ast.parse,
+    "json": json.loads,
+    "toml": tomllib.loads,
+}
 
 
 def parse_file(path: str, text: str) -> str:

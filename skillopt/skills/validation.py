@@ -89,7 +89,7 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
         _, line, problem = str(error).split(":", 2)
         findings += (_error(int(line), problem.strip()), _error(int(line), _UNLISTED, Level.CODEX))
     else:
-        findings += chain(_body(document), _regions(document), _clients_body(document))
+        findings += chain(_body(document), _regions(document))
         if frontmatter is None:
             findings += (
                 _error(1, _NO_FRONTMATTER),
@@ -154,6 +154,10 @@ def _body(document: SkillDocument) -> Iterator[Finding]:
     if tokens >= _MAX_BODY_TOKENS:
         message = f"expected a body under {_MAX_BODY_TOKENS} tokens, found about {tokens} (estimated); {_MOVE}"
         yield _warning(first, message)
+    for found in find_load_commands(document.body):
+        shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
+        message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
+        yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
 
 
 def _regions(document: SkillDocument) -> Iterator[Finding]:
@@ -164,13 +168,6 @@ def _regions(document: SkillDocument) -> Iterator[Finding]:
                 f"edited; add the line <!-- skillopt:end {region.name} --> where it ends"
             )
             yield _error(document.line_of(region.start), message, Level.OPTIMIZER)
-
-
-def _clients_body(document: SkillDocument) -> Iterator[Finding]:
-    for found in find_load_commands(document.body):
-        shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
-        message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
-        yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
 
 
 def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:

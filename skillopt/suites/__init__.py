@@ -36,8 +36,16 @@ def load_suite(path: Path | str, executor: ExecutorChoice = "auto") -> Suite:
 def plan_suite(reading: Reading) -> Suite:
     """Make a suite of tasks that were read: the splits that their author gave, else planned ones."""
     tasks = [task for _, task in reading.tasks]
+    if not tasks and reading.skipped:
+        more = f" ({len(reading.skipped) - 1} more)" if len(reading.skipped) > 1 else ""
+        raise SuiteError(f"{reading.skipped[0]}{more}")
     if not tasks:
-        raise SuiteError(_without_tasks(reading))
+        requests = (
+            f"tasks, found {len(reading.triggers)} requests that say when the skill should be loaded, and nothing "
+            "about results; add tasks in another file"
+        )
+        none = "at least one task, found none; add one (see `skillopt docs tasks-and-verifiers`)"
+        raise SuiteError(f"{reading.path}:1: expected {requests if reading.triggers else none}")
     given = [(split, task) for split, task in reading.tasks if split is not None]
     suite = (
         Suite(reading.name, tuple(given))
@@ -98,19 +106,4 @@ def _unread(reading: Reading, task: Task) -> str:
     return (
         f"its check runs a script of the suite ({one_line(found)}); read it, then take the task over with "
         f"`skillopt import {path}`"
-    )
-
-
-def _without_tasks(reading: Reading) -> str:
-    """Return why no task can be run: the first reason, and how many more there are."""
-    if reading.skipped:
-        more = f" ({len(reading.skipped) - 1} more)" if len(reading.skipped) > 1 else ""
-        return f"{reading.skipped[0]}{more}"
-    if reading.triggers:
-        return (
-            f"{reading.path}:1: expected tasks, found {len(reading.triggers)} requests that say when the skill should "
-            "be loaded, and nothing about results; add tasks in another file"
-        )
-    return (
-        f"{reading.path}:1: expected at least one task, found none; add one (see `skillopt docs tasks-and-verifiers`)"
     )

@@ -50,11 +50,6 @@ class ReviewEntry:
         return str(self.task.get("id", self.path.stem))
 
     @property
-    def block(self) -> str:
-        """The task as the YAML of a suite."""
-        return yaml_text(self.task)
-
-    @property
     def judged(self) -> bool:
         """Whether a model judges the result, if only in part."""
         verifier = self.task.get("verifier")

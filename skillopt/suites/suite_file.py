@@ -13,6 +13,7 @@ from skillopt.suites.formats import recognise
 from skillopt.suites.planning import split_by_date
 from skillopt.suites.sources import parse_yaml, read_yaml
 from skillopt.suites.split_leaks import find_split_leaks
+from skillopt.suites.writing import yaml_text
 from skillopt.tasks import Split, Suite, Task
 
 _EMPTY: Final = re.compile(r"^tasks:[ \t]*\[[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
@@ -39,7 +40,7 @@ def suite_file_of(suite: Path) -> Path:
     return lines if lines.exists() and not main.exists() else main
 
 
-def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
+def add_tasks(path: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """Append tasks to a suite file and see that the suite can be read; otherwise the file stays as it is.
 
     Tasks whose ids begin with a date are put in splits by it. Else, where the tasks of the file say their splits, the
@@ -47,7 +48,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     """
     before = path.read_text(encoding="utf-8") if path.exists() else None
     old = [task.id for task in tasks_in(path)]
-    ids = tuple(str(block_entry(block).get("id", "")) for block in blocks)
+    ids = tuple(str(entry.get("id", "")) for entry in entries)
     twice = sorted({name for name in ids if name in old or ids.count(name) > 1})
     if twice:
         raise SuiteError(
@@ -58,7 +59,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     if placed and not sides:
         sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
     try:
-        whole = _put(path, before or "", blocks, ids, sides)
+        whole = _put(path, before or "", entries, ids, sides)
         if sides and (leaks := find_split_leaks(whole)):
             splits = {task.id: split for split, task in whole.splits if task.id in old}
             for name in ids:  # the split of a placed task that nearly is this one, or tells of it
@@ -66,7 +67,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
                 others = (leak.other if leak.task == name else leak.task for leak in told)
                 twin = next((splits[other] for other in others if other != name and other in splits), None)
                 splits[name] = sides[name] = twin or sides[name]
-            whole = _put(path, before or "", blocks, ids, sides)
+            whole = _put(path, before or "", entries, ids, sides)
     except SuiteError:
         if before is None:
             path.unlink(missing_ok=True)
@@ -76,15 +77,19 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     return ids
 
 
-def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sides: Mapping[str, Split]) -> Suite:
+def _put(
+    path: Path, before: str, entries: Sequence[Mapping[str, object]], ids: Sequence[str], sides: Mapping[str, Split]
+) -> Suite:
     """Write the file with more tasks, each in its split where it has one, and read it."""
     if sides:
-        blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
+        entries = [
+            {**entry, "split": entry.get("split", sides[name].value)} for entry, name in zip(entries, ids, strict=True)
+        ]
     if path.suffix == ".jsonl":
-        rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
+        rows = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
         put_file(path, _ended(before) + rows)
     else:
-        put_file(path, append_tasks(before, blocks, path))
+        put_file(path, append_tasks(before, entries, path))
     whole = load_suite(path)
     left_out = set(ids) - {task.id for _, task in whole.splits}
     if left_out:
@@ -94,9 +99,9 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
     return whole
 
 
-def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
+def append_tasks(text: str, entries: Sequence[Mapping[str, object]], path: Path) -> str:
     """Append tasks to the text of a suite file."""
-    value, lines = parse_yaml(path, text).value, _items(blocks, _INDENT)
+    value, lines = parse_yaml(path, text).value, _items(entries, _INDENT)
     before = {} if value is None else value
     empty, begun = _EMPTY.search(text), _TASKS.search(text)
     if empty is not None:
@@ -105,12 +110,12 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
         following = _NEXT_KEY.search(text, begun.end())
         end = len(text) if following is None else following.start()
         item = _ITEM.search(text, begun.end(), end)
-        after = _ended(text[:end]) + _items(blocks, _INDENT if item is None else item[1]) + text[end:]
+        after = _ended(text[:end]) + _items(entries, _INDENT if item is None else item[1]) + text[end:]
     else:
         after = f"{_ended(text)}tasks:\n{lines}"
     try:
         found = parse_yaml(path, after).value
-        tasks = [*(before.get("tasks") or []), *map(block_entry, blocks)] if isinstance(before, dict) else None
+        tasks = [*(before.get("tasks") or []), *entries] if isinstance(before, dict) else None
         as_wanted = isinstance(before, dict) and found == {**before, "tasks": tasks}
     except (SuiteError, TypeError):
         as_wanted = False
@@ -123,20 +128,12 @@ def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def _items(blocks: Sequence[str], indent: str) -> str:
+def _items(entries: Sequence[Mapping[str, object]], indent: str) -> str:
     lines = []
-    for block in blocks:
-        first, *rest = block.strip("\n").splitlines()
+    for entry in entries:
+        first, *rest = yaml_text(entry).splitlines()
         lines += [f"{indent}- {first}", *(f"{indent}  {line}" if line.strip() else "" for line in rest)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def block_entry(block: str) -> dict[str, object]:
-    """Read the YAML of a drafted task."""
-    entry = parse_yaml(Path("the review file"), block).value
-    if not isinstance(entry, dict):
-        raise SuiteError(f"expected a task as a YAML mapping, found {block[:80]!r}; correct it in the review file")
-    return entry
 
 
 def tasks_in(suite: Path | None) -> tuple[Task, ...]:

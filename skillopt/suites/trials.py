@@ -153,24 +153,22 @@ def _measured(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials) -> dict
     found = {}
     for draft in drafts:
         with_skill, without = ([next(rollouts) for _ in numbers] for _ in sides)
-        found[draft.task.id] = _compared(draft, with_skill, without)
+        if broken := next((rollout for rollout in (*with_skill, *without) if rollout.score is None), None):
+            found[draft.task.id] = Tried(draft, TrialResult.NOT_TRIED, _line(broken.reason))
+            continue
+        helped, alone = (
+            sum(rollout.score is not None and rollout.score.passed for rollout in side)
+            for side in (with_skill, without)
+        )
+        failed = (rollout.score.feedback for rollout in with_skill if rollout.score and not rollout.score.passed)
+        if helped == trials.repeats:
+            result = TrialResult.EASY if alone == trials.repeats else TrialResult.HELPED
+        else:
+            result = TrialResult.HARMED if alone > helped else TrialResult.FAILS
+        found[draft.task.id] = Tried(
+            draft, result, _line(next(failed, "")), helped, passed_without=alone, runs=trials.repeats
+        )
     return found
-
-
-def _compared(draft: TaskDraft, with_skill: Sequence[Rollout], without: Sequence[Rollout]) -> Tried:
-    broken = next((rollout for rollout in (*with_skill, *without) if rollout.score is None), None)
-    if broken is not None:
-        return Tried(draft, TrialResult.NOT_TRIED, _line(broken.reason))
-    passed = [
-        sum(rollout.score is not None and rollout.score.passed for rollout in side) for side in (with_skill, without)
-    ]
-    runs = len(with_skill)
-    detail = next((rollout.score.feedback for rollout in with_skill if rollout.score and not rollout.score.passed), "")
-    if passed[0] == runs:
-        result = TrialResult.EASY if passed[1] == runs else TrialResult.HELPED
-    else:
-        result = TrialResult.HARMED if passed[1] > passed[0] else TrialResult.FAILS
-    return Tried(draft, result, _line(detail), passed[0], passed_without=passed[1], runs=runs)
 
 
 def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest:

@@ -196,7 +196,14 @@ _last: dict[Path, tuple[_Stamp, Snapshot]] = {}
 
 def current_snapshot(repository: Repository) -> Snapshot:
     """Read the branch tips of a repository, without a process while the files of its refs are as they were."""
-    stamp, now = _stamp_refs(repository), time_ns()
+    now, git = time_ns(), f"{repository.root}/.git"
+    places = [*(f"{git}/{name}" for name in _REF_FILES), *(folder for folder, _, _ in os.walk(f"{git}/refs"))]
+    found = list[tuple[str, int, int]]()
+    for place in places:  # git replaces files and never writes into them; a linked tree has none here
+        with suppress(OSError):  # most are not there, or not any more
+            stat = os.stat(place)  # noqa: PTH116 - at each read, fast
+            found.append((place, stat.st_ino, stat.st_mtime_ns))
+    stamp = tuple(found)
     known = _last.get(repository.root)
     if known and stamp and known[0] == stamp:
         return known[1]
@@ -205,18 +212,6 @@ def current_snapshot(repository: Repository) -> Snapshot:
     settled = all(now - changed > _SETTLED_NS for _, _, changed in stamp)
     _last[repository.root] = stamp if settled else (), snapshot
     return snapshot
-
-
-def _stamp_refs(repository: Repository) -> _Stamp:
-    """Return what changes with any ref, as git replaces files and never writes into them; nothing in linked trees."""
-    git = f"{repository.root}/.git"
-    places = [*(f"{git}/{name}" for name in _REF_FILES), *(folder for folder, _, _ in os.walk(f"{git}/refs"))]
-    found = list[tuple[str, int, int]]()
-    for place in places:
-        with suppress(OSError):  # most are not there, or not any more
-            stat = os.stat(place)  # noqa: PTH116 - at each read, fast
-            found.append((place, stat.st_ino, stat.st_mtime_ns))
-    return tuple(found)
 
 
 @lru_cache(maxsize=8)

@@ -94,12 +94,6 @@ class Decisions:
         """The keys of the edits that people dropped."""
         return frozenset(key for version in self.versions for key in version.values(DROPPED))
 
-    @property
-    def newest_served(self) -> Version | None:
-        """The newest version, or decision about one, that people have not declined; None where there is none."""
-        published = (one for one in self.versions if commit_kind(one) != "start")
-        return next((one for one in published if one.sha not in self.declined), None)
-
 
 def read_decisions(repository: Repository, skill: str, tip: str | None = None) -> Decisions:
     """Read what people decided about a skill; nothing where it has no branch."""
@@ -263,10 +257,8 @@ class EditLine:
     trained: tuple[str, ...] = ()
 
     @classmethod
-    def read(
-        cls, repository: Repository, skill: str, path: str, tip: str, base: str, *, whole: bool = False
-    ) -> "EditLine":
-        """Read the line to a commit, from where it left a base's text, or where training began anew unless `whole`."""
+    def read(cls, repository: Repository, skill: str, path: str, tip: str, base: str) -> "EditLine":
+        """Read the line to a commit, from where it left a base's text, or where training began anew."""
         there = text_at(repository, path, base) if base else None
         steps: list[_TextStep] = []
         for commit in repository.line(tip, base):
@@ -275,7 +267,7 @@ class EditLine:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
-            if kind in _BEGINS_ANEW and not whole:
+            if kind in _BEGINS_ANEW:
                 break
             before = text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:

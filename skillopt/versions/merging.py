@@ -51,12 +51,7 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     return merged.decode("utf-8", "replace") if status == 0 else None
 
 
-def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[Conflict, ...]:
-    """Find what keeps two branches from merging in the folder of a skill; empty where they merge there."""
-    return _merge(repository, ours, theirs, folder)[1]
-
-
-def _merge(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[str, tuple[Conflict, ...]]:
+def merge_commits(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[str, tuple[Conflict, ...]]:
     """Merge two commits to a tree, with what conflicts in the folder of a skill; elsewhere, the second one's holds."""
     root = repository.root
     asked = ["-c", "merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", ours, theirs]
@@ -124,7 +119,7 @@ class StartPlace:
 
 def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
     """Find the sentences that people changed on the skill's branch, and others differently on the default branch."""
-    return find_conflicts(place.repository, place.tip, place.merged, place.path) if place.by_people else ()
+    return merge_commits(place.repository, place.tip, place.merged, place.path)[1] if place.by_people else ()
 
 
 def write_start(place: StartPlace, at: str) -> str:
@@ -136,7 +131,7 @@ def write_start(place: StartPlace, at: str) -> str:
         return place.tip
     files, keep = theirs, place.by_people
     if keep:
-        tree, conflicts = _merge(place.repository, place.tip, onto, place.path)
+        tree, conflicts = merge_commits(place.repository, place.tip, onto, place.path)
         if conflicts:
             raise RepositoryError(
                 f"expected {onto[:10]} and skillopt/{place.skill} to merge, found {len(conflicts)} places where both "

@@ -172,15 +172,9 @@ class Remote:
         self._check_base(skill, name, here, tips, there)
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(name, self.name))
-        self.replace_branch(name, here, there)
+        self._push(f"refs/heads/{name}", here, there)
         self._note_seen(f"{VERSION_BRANCHES}{skill}", here)
         return True
-
-    def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
-        """Make the remote's draft the local one where there is none here, as in a fresh clone."""
-        there = tips.of(DRAFT_BRANCHES, branch.skill)
-        if there and branch.tip is None:
-            self.repository.move_branch(f"{DRAFT_BRANCHES}{branch.skill}", None, there)
 
     def push_draft(self, branch: DraftBranch, tips: Tips) -> bool:
         """Push a skill's draft in place of the remote's, or remove that where there is none here."""
@@ -193,14 +187,11 @@ class Remote:
             )
         if here:
             self._check_base(branch.skill, branch.name, here, tips, tips.of(VERSION_BRANCHES, branch.skill))
-        self.replace_branch(branch.name, here, there)
+        self._push(f"refs/heads/{branch.name}", here, there)
         return True
 
-    def replace_branch(self, branch: str, commit: str, there: str) -> None:
-        """Put a commit in the place of a branch of the remote, which fails if that has moved since."""
-        self._push(f"refs/heads/{branch}", commit, there)
-
     def _push(self, ref: str, commit: str, there: str) -> None:
+        """Put a commit in the place of a ref of the remote, which fails if that has moved since."""
         name = ref.removeprefix("refs/heads/")
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], name)
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -144,17 +144,11 @@ def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]
     texts = (path for path, _ in regular if path.rpartition("/")[2] == SKILL_FILE)
     found: dict[str, dict[str, bytes]] = {path.rpartition("/")[0] or _ROOT: {} for path in texts}
     for path, sha in regular:
-        for folder, inside in _around(path):
+        below = ((path[:at], path[at + 1 :]) for at, sign in enumerate(path) if sign == "/")
+        for folder, inside in ((_ROOT, path), *below):
             if folder in found and is_shipped(inside):
                 found[folder][inside] = sha
     return found
-
-
-def _around(path: str) -> Iterator[tuple[str, str]]:
-    yield _ROOT, path
-    for at, sign in enumerate(path):
-        if sign == "/":
-            yield path[:at], path[at + 1 :]
 
 
 def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple[FolderChange, ...]:

@@ -4,7 +4,6 @@ Tools and resources are in the modules of skillopt_mcp.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 
 from mcp.shared.exceptions import MCPError
@@ -50,14 +49,9 @@ def get_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
     if unknown or any(len(value) > _LONGEST for value in given.values()):
         message = f"expected arguments of {sorted(known)} of at most {_LONGEST} characters each"
         raise MCPError(INVALID_PARAMS, message)
-    text = _template(name)
+    text = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
     for key, left_out in known.items():
         value = " ".join(given.get(key, "").split())
         text = text.replace(f"{{{{{key}}}}}", f"`{value.replace('`', '')}`" if value else left_out)
     asked = PromptMessage(role="user", content=TextContent(text=text))
     return GetPromptResult(description=offer.description, messages=[asked])
-
-
-@cache
-def _template(name: str) -> str:
-    return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from skillopt.suites import load_suite
 from skillopt.suites.planning import split_by_date
 from skillopt.suites.suite_file import add_tasks
-from skillopt.suites.writing import task_entry, yaml_text
+from skillopt.suites.writing import task_entry
 from skillopt.tasks import Split, Task, VerifierSpec
 from tests.fakes.merged_history import make_history
 from tests.fakes.projects import git
@@ -20,23 +20,21 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def entry(project: Path, name: str, prompt: str = "Read hotel bills.") -> str:
+def entry(project: Path, name: str, prompt: str = "Read hotel bills.") -> dict[str, object]:
     tip = git(project, "rev-parse", "HEAD")
-    return yaml_text(
-        {
-            "id": name,
-            "prompt": prompt,
-            "repository": {"commit": tip, "without": ["tests", "AGENTS.md"]},
-            "files": [{"path": "ledger/taxi.py", "text": "mine"}],
-            "verifier": {
-                "kind": "command",
-                "argv": ["sh", "tests/test_taxi.py"],
-                "runs": "agent",
-                "collect": ["ledger/"],
-                "repository": {"commit": tip, "only": ["tests/test_taxi.py"]},
-            },
-        }
-    )
+    return {
+        "id": name,
+        "prompt": prompt,
+        "repository": {"commit": tip, "without": ["tests", "AGENTS.md"]},
+        "files": [{"path": "ledger/taxi.py", "text": "mine"}],
+        "verifier": {
+            "kind": "command",
+            "argv": ["sh", "tests/test_taxi.py"],
+            "runs": "agent",
+            "collect": ["ledger/"],
+            "repository": {"commit": tip, "only": ["tests/test_taxi.py"]},
+        },
+    }
 
 
 def test_a_task_begins_with_a_commit_below_its_own_files_and_its_check_has_those_of_another(project: Path) -> None:

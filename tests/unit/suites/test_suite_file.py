@@ -9,9 +9,9 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.suites.suite_file import add_tasks, append_tasks
 
-BLOCK = 'id: new\nprompt: |-\n  Do it.\n\n  Now.\nverifier: {kind: exact, value: "x"}'
+TASK: dict[str, object] = {"id": "new", "prompt": "Do it.\n\nNow.", "verifier": {"kind": "exact", "value": "x"}}
 FILE = Path("suite.yaml")
-ITEMS = '  - id: new\n    prompt: |-\n      Do it.\n\n      Now.\n    verifier: {kind: exact, value: "x"}\n'
+ITEMS = "  - id: new\n    prompt: |-\n      Do it.\n\n      Now.\n    verifier:\n      kind: exact\n      value: x\n"
 
 
 @pytest.mark.parametrize(
@@ -31,23 +31,24 @@ ITEMS = '  - id: new\n    prompt: |-\n      Do it.\n\n      Now.\n    verifier: 
     ],
 )
 def test_tasks_come_after_those_that_are_there(before: str, after: str) -> None:
-    assert append_tasks(before, [BLOCK], FILE) == after
+    assert append_tasks(before, [TASK], FILE) == after
 
 
 @pytest.mark.parametrize(
-    ("blocks", "said"),
+    ("tasks", "said"),
     [
-        ([BLOCK, BLOCK], "expected ids that no other task has, found new"),
-        ([BLOCK.replace("new", "a")], "expected ids that no other task has, found a"),
-        (["- a"], "expected a task as a YAML mapping"),
-        ([BLOCK.replace("exact", "exactly")], "exactly"),
+        ([TASK, TASK], "expected ids that no other task has, found new"),
+        ([{**TASK, "id": "a"}], "expected ids that no other task has, found a"),
+        ([{**TASK, "verifier": {"kind": "exactly", "value": "x"}}], "exactly"),
     ],
 )
-def test_what_would_spoil_the_suite_is_refused_and_the_file_stays(tmp_path: Path, blocks: list[str], said: str) -> None:
+def test_what_would_spoil_the_suite_is_refused_and_the_file_stays(
+    tmp_path: Path, tasks: list[dict[str, object]], said: str
+) -> None:
     text = "tasks:\n- {id: a, prompt: b, verifier: {kind: exact, value: c}}\n"
     (tmp_path / "suite.yaml").write_text(text)
     with pytest.raises(SuiteError, match=said):
-        add_tasks(tmp_path / "suite.yaml", blocks)
+        add_tasks(tmp_path / "suite.yaml", tasks)
     assert (tmp_path / "suite.yaml").read_text() == text
 
 
@@ -61,8 +62,8 @@ def asking(name: str, prompt: str, split: str = "") -> dict[str, object]:
 
 def put_suite(path: Path, *tasks: dict[str, object]) -> Path:
     rows = [asking("hello", "Say hello.", "train"), asking("bye", "Say goodbye.", "val"), *tasks]
-    lines = list(map(json.dumps, rows))
-    path.write_text("\n".join(lines) + "\n" if path.suffix == ".jsonl" else append_tasks("", lines, path))
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    path.write_text(lines if path.suffix == ".jsonl" else append_tasks("", rows, path))
     return path
 
 
@@ -70,7 +71,6 @@ def put_suite(path: Path, *tasks: dict[str, object]) -> Path:
 def test_a_near_copy_goes_to_the_split_of_what_it_is_a_copy_of(tmp_path: Path, file: str) -> None:
     path = put_suite(tmp_path / file, asking("old", LONG, "test"))
     new = {"a": "Count.", "b": "Sing.", "copy": f"{LONG} now", "again": f"{LONG} at once"}
-    blocks = [f"id: {name}\nprompt: {text}\nverifier: {{kind: exact, value: x}}" for name, text in new.items()]
-    assert add_tasks(path, blocks) == tuple(new)
+    assert add_tasks(path, [asking(name, text) for name, text in new.items()]) == tuple(new)
     splits = {task.id: split.value for split, task in load_suite(path).splits}
     assert [splits[name] for name in new] == ["train", "val", "test", "test"]
