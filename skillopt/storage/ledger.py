@@ -11,8 +11,7 @@ import json
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -23,7 +22,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import TypeAdapter
 
 from skillopt.errors import LedgerError, UsageError
-from skillopt.rollouts import Reply, Rollout, Stream, Usage, readable
+from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
 from skillopt.storage.schema import connect_database, create_database, explain_errors, row_digest, sound_rows
 from skillopt.tasks import digest_of
@@ -51,11 +50,6 @@ SELECT COUNT(*), AVG(tokens), CASE WHEN COUNT(usd) = COUNT(*) THEN AVG(usd) END 
 _NEWEST: Final = 500
 """Answers whose costs and times are read: what the others took says little of what one takes now."""
 
-_STREAM_LENGTH: Final = Stream.LEARNING.repeat(0)
-_COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW))
-_GONE: Final = f"""at < ? AND run NOT IN (SELECT run FROM temp.kept_runs) AND (kind = 'reply' OR
-repeat / {_STREAM_LENGTH} NOT IN ({_COMPARED}))"""  # noqa: S608 - our own text
-_OVER: Final = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT run FROM temp.kept_runs)"
 _BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
 
 
@@ -399,53 +393,3 @@ def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) 
 def reply_key(model: str, prompt: str) -> str:
     """Return the key of a model's reply."""
     return digest_of("reply", model, prompt)
-
-
-@dataclass(frozen=True, slots=True)
-class Prunable:
-    """Answers that nothing refers to."""
-
-    rollouts: int
-    replies: int
-    failures: int
-    size: tuple[int, int]
-
-
-def prunable_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
-    """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it."""
-    with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
-        database.execute("PRAGMA query_only = OFF")  # which refuses temporary tables, too
-        _name_kept(database, runs)
-        return _count(database, path, before)
-
-
-def prune_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
-    """Remove recorded answers that nothing refers to any more, which keeps a ledger of years small.
-
-    All in one transaction: a kill leaves all of them or none. What stays, whatever its age:
-    1. Runs and their events, which hold what verdicts spent of the error promised, and what was tried.
-    2. Rollouts that gates compared: by them is known which tasks an error was spent on.
-    3. Every answer of the runs that the caller names.
-    """
-    with explain_errors(path), closing(connect_database(path, read_only=False)) as database:
-        _name_kept(database, runs)
-        database.execute("BEGIN IMMEDIATE")
-        found = _count(database, path, before)
-        database.execute(f"DELETE FROM calls WHERE {_GONE}", [before])  # noqa: S608 - our own text
-        database.execute(f"DELETE FROM failures WHERE run IN ({_OVER})", [before])  # noqa: S608 - our own text
-        database.execute("COMMIT")
-        database.execute("VACUUM")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return Prunable(found.rollouts, found.replies, found.failures, (found.size[0], path.stat().st_size))
-
-
-def _name_kept(database: sqlite3.Connection, runs: Collection[str]) -> None:
-    database.execute("CREATE TEMP TABLE kept_runs (run TEXT PRIMARY KEY)")
-    database.executemany("INSERT OR IGNORE INTO temp.kept_runs VALUES (?)", [(run,) for run in runs])
-
-
-def _count(database: sqlite3.Connection, path: Path, before: str) -> Prunable:
-    kinds = dict(database.execute(f"SELECT kind, COUNT(*) FROM calls WHERE {_GONE} GROUP BY kind", [before]))  # noqa: S608 - our own text
-    (failed,) = database.execute(f"SELECT COUNT(*) FROM failures WHERE run IN ({_OVER})", [before]).fetchone()  # noqa: S608 - our own text
-    size = path.stat().st_size
-    return Prunable(kinds.get("rollout", 0), kinds.get("reply", 0), failed, (size, size))
