@@ -3,8 +3,9 @@
 //     node serve.mjs ENGINE WEIGHTS PORT CONTEXTS
 //
 // Prints its port. One thread an answer: with more, small machines spend their time waiting. Answers are the most
-// likely tokens. A context keeps what it read, and a request takes the free context that shares its longest beginning:
-// the skill and the system prompt are read once for all tasks.
+// likely tokens. A context keeps the system prompt that it read, with the skill, and a request takes a free context that
+// has its own. The system prompt is always read by itself and the rest in one go: what is read together rounds alike, so
+// that an answer does not depend on what was asked before.
 import { createServer } from "node:http";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -21,27 +22,27 @@ const waiting = []; // requests for which no context is free
 
 // Only the marks of the template are special; what stands in a message is text.
 const mark = (text) => model.tokenize(text, true);
-const render = (messages) => [
-  ...messages.flatMap(({ role, content }) => [
-    ...mark(`<|im_start|>${role}\n`),
-    ...model.tokenize(content, false),
-    ...mark("<|im_end|>\n"),
-  ]),
-  ...mark("<|im_start|>assistant\n"),
+const tokensOf = ({ role, content }) => [
+  ...mark(`<|im_start|>${role}\n`),
+  ...model.tokenize(content, false),
+  ...mark("<|im_end|>\n"),
 ];
 
-function shared(tokens, sequence) {
-  const kept = sequence.contextTokens;
-  let at = 0; // the last token is read anew: what follows it is not kept
-  while (at < Math.min(kept.length, tokens.length - 1) && kept[at] === tokens[at]) at++;
-  return at;
+// The parts that are read one after the other: the first message where it is the system prompt, and the others.
+function render(messages) {
+  const first = messages.length > 1 && messages[0].role === "system" ? 1 : 0;
+  const parts = [messages.slice(0, first), messages.slice(first)].map((some) => some.flatMap(tokensOf));
+  return [parts[0], [...parts[1], ...mark("<|im_start|>assistant\n")]];
 }
 
-async function complete(asked, most, sequence) {
+const keeps = (system, sequence) => system.length > 0 && system.every((token, at) => sequence.contextTokens[at] === token);
+
+async function complete([system, rest], most, sequence) {
   const said = [];
-  const cached = shared(asked, sequence);
+  const cached = keeps(system, sequence) ? system.length : 0;
   await sequence.eraseContextTokenRanges([{ start: cached, end: sequence.nextTokenIndex }]);
-  for await (const token of sequence.evaluate(asked.slice(cached), { temperature: 0 })) { // until the token that ends an answer
+  if (system.length > cached) await sequence.evaluateWithoutGeneratingNewTokens(system);
+  for await (const token of sequence.evaluate(rest, { temperature: 0 })) { // until the token that ends an answer
     said.push(token);
     if (said.length >= most) break;
   }
@@ -50,16 +51,16 @@ async function complete(asked, most, sequence) {
   return {
     choices: [{ index: 0, finish_reason: ended, message }],
     usage: {
-      prompt_tokens: asked.length,
+      prompt_tokens: system.length + rest.length,
       prompt_tokens_details: { cached_tokens: cached },
       completion_tokens: said.length,
     },
   };
 }
 
-function take(asked) {
-  const best = free.reduce((one, other) => (shared(asked, other) > shared(asked, one) ? other : one));
-  return free.splice(free.indexOf(best), 1)[0];
+function take([system]) {
+  const own = free.findIndex((sequence) => keeps(system, sequence));
+  return free.splice(Math.max(own, 0), 1)[0];
 }
 
 async function inTurn({ messages, max_tokens: most }) {
