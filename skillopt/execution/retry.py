@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from math import inf
 from random import Random
-from threading import Lock, Timer
+from threading import Lock
 from typing import Final, ParamSpec, TypeVar, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
@@ -13,13 +13,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
 from skillopt.protocols import Forge
 
-LONGEST_SILENCE: Final = 300.0
-"""Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
-
 _TOLD_AGAIN: Final = 60.0
 """Seconds after which the same failure is told again."""
-
-_SILENT: Final = 20.0  # seconds without an answer after which a model is said to be silent
 
 _Value = TypeVar("_Value")
 _Given = ParamSpec("_Given")
@@ -33,13 +28,12 @@ class Retry:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        timer: Callable[[float, Callable[[], None]], Timer] = Timer,
     ) -> None:
         self.listener: Callable[[str], None] | None = None
         """Told why calls wait, at most once a minute."""
         self._seconds = seconds
         self._clock = clock
-        self._sleep, self._timer = sleep, timer
+        self._sleep = sleep
         self._told_at = -inf
         self._lock = Lock()
         self._answered_at: dict[str, float] = {}
@@ -62,34 +56,21 @@ class Retry:
             wait=self._pause,
             stop=is_over,
             sleep=self._sleep,
-            before_sleep=lambda now: self._tell(
-                str(_error(now)), f"trying again in {max(1.0, now.upcoming_sleep):.0f} s"
-            ),
+            before_sleep=self._tell,
             retry_error_callback=_give_up,
         )
-        answer = repeated(partial(self._heard, request, whom) if whom else request)
+        answer = repeated(request)
         self._answered_at[whom] = self._clock()
         return answer
 
-    def _heard(self, request: Callable[[], _Value], whom: str) -> _Value:
-        """Ask once, and say so where no answer comes."""
-        limit = f"a call may be silent for {LONGEST_SILENCE:g} s"
-        silence = self._timer(_SILENT, partial(self._tell, f"no answer of {whom} for {_SILENT:g} s", limit))
-        silence.daemon = True
-        silence.start()
-        try:
-            return request()
-        finally:
-            silence.cancel()
-
-    def _tell(self, reason: str, then: str) -> None:
+    def _tell(self, state: RetryCallState) -> None:
         with self._lock:
             now = self._clock()
             due = now - self._told_at >= _TOLD_AGAIN
             if due:
                 self._told_at = now
         if due and self.listener is not None:
-            self.listener(f"waiting: {reason}; {then}")
+            self.listener(f"waiting: {_error(state)}; trying again in {max(1.0, state.upcoming_sleep):.0f} s")
 
     def _pause(self, state: RetryCallState) -> float:
         backoff = min(30.0, 0.5 * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
