@@ -15,13 +15,10 @@ from skillopt.rollouts import Message, Rollout, Stream, Trajectory, Usage
 from skillopt.safety.escaping import truncate
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.document import Skill
-from skillopt.tasks import Task
+from skillopt.tasks import Task, leaves_of
 from skillopt.verifiers import load_verifier
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_LONGEST: Final = 300
-"""Characters of a detail that are shown."""
-
 _NO_ROLLOUTS: Final = "the cap on rollouts leaves none for it; raise max_rollouts"
 
 _LEAST_ANSWER: Final = 4
@@ -128,17 +125,9 @@ def _answers(task: Task) -> Iterator[list[str]]:
     """Yield per check the texts that a right answer must have, where they are long enough to say something."""
     for part in task.verifier.parts:
         if part.kind in {"exact", "json"}:
-            texts = list(_leaves(json.loads(part.options).get("value")))
+            texts = leaves_of(json.loads(part.options).get("value"))
             if sum(len(_words(text).strip()) for text in texts) >= _LEAST_ANSWER:
                 yield texts
-
-
-def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
 
 
 def _words(text: str) -> str:
@@ -176,21 +165,19 @@ def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest
 
 
 def _line(text: str) -> str:
-    return truncate(" ".join(text.split()), _LONGEST)
+    return truncate(" ".join(text.split()), 300)  # some lines of a terminal
 
 
 _A_REPLY: Final = 6
 """Tasks that are asked for in one call: more would be written with less care, and fewer would be more alike."""
-
-_SPARE_CALLS: Final = 2
-"""Calls beyond those needed, for replies that hold fewer tasks than were asked for, or that must be repaired."""
 
 
 def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int) -> DraftReading:
     """Ask for drafts until there are enough, or a few calls more than needed were made."""
     drafts: list[TaskDraft] = []
     unread: list[tuple[str, str]] = []
-    calls, most = 0, -(-count // _A_REPLY) + _SPARE_CALLS
+    # Two calls more, for replies that hold fewer tasks than were asked for, or that must be repaired.
+    calls, most = 0, -(-count // _A_REPLY) + 2
     asked, broken = "", ""
     while len(drafts) < count and calls < most:
         wanted = min(_A_REPLY, count - len(drafts))
