@@ -33,7 +33,6 @@ _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _COLUMNS: Final = """key, kind, run, task, skill, repeat, score, passed, input_tokens, output_tokens, usd, at, identity,
 judge_calls, judge_tokens, judge_usd, digest"""
 _FROM: Final = f"SELECT {_COLUMNS} FROM calls WHERE"  # noqa: S608 - our own text, as all that follows
-_RESULTS: Final = f"{_FROM} kind = 'rollout' AND identity = ? AND skill IN"
 _RUN_RESULTS: Final = f"{_FROM} kind = 'rollout' AND (run = ? OR identity = ? AND skill IN"
 # The newest are found in the index alone; only their own rows are read.
 _NEWEST_RESULTS: Final = f"""{_FROM} key IN (
@@ -272,15 +271,6 @@ class Ledger:
     def events(self, run: str) -> list[EventRow]:
         """List the events of a run in order."""
         return [EventRow(*row[2:]) for row in self._sound(f"{_EVENTS} ORDER BY seq", [run])]
-
-    def results(self, skills: Sequence[str], identity: str) -> list[ResultRow]:
-        """List the results of the recorded rollouts of some skills by one target, whichever run paid for them."""
-        results: list[ResultRow] = []
-        for start in range(0, len(skills), _CHUNK):
-            chunk = skills[start : start + _CHUNK]
-            query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
-            results += map(_result, self._sound(query, [identity, *chunk]))
-        return results
 
     def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
         """List the results of rollouts that a run paid for, and of some skills by one target, with their keys."""

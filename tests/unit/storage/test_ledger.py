@@ -134,7 +134,7 @@ class TestTheFile:
     @pytest.mark.parametrize(
         ("damage", "read"),
         [
-            ("UPDATE calls SET score = 0.25", lambda ledger: ledger.results(["digest"], "demo")),
+            ("UPDATE calls SET score = 0.25", lambda ledger: ledger.run_results("r", ["digest"], "demo")),
             ("UPDATE calls SET passed = 1", lambda ledger: ledger.target_results("demo")),
             ("UPDATE calls SET task = 't9'", lambda ledger: ledger.run_results(RECORD.id, [], "")),
             ("UPDATE calls SET input_tokens = 7", lambda ledger: ledger.spending(RECORD.id)),
