@@ -35,9 +35,6 @@ R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
 """Rollouts after which it is no accident that none was answered."""
 
-_MOST_FAILURES: Final = 5
-"""Failures in a row after which no more calls are made."""
-
 _PERMANENT: Final = frozenset(
     {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
 )
@@ -88,7 +85,7 @@ class RecordedRunner:
         self._drivers = drivers
         self._executor = executor or drivers.executor(observer.notice)
         self._observer = observer
-        self._breaker = CircuitBreaker(_MOST_FAILURES)
+        self._breaker = CircuitBreaker(5)  # failures in a row after which no more calls are made
         self._masking = environment_masking()
         if drivers.retry is not None:
             drivers.retry.listener = observer.notice

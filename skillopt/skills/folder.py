@@ -58,9 +58,6 @@ _DEEPEST = 12  # folders above a skill: a bound for trees that lead in circles
 _MOST_FOLDERS = 20_000
 """Folders that are looked into where no git says what belongs to a project."""
 
-_MOST_LINKS = 40
-"""Links that are followed from one place, as many as Linux follows."""
-
 _MOST_LISTED = 100_000
 """Files of a skill folder that are looked at."""
 
@@ -160,7 +157,7 @@ def follow_links(path: str, link_at: Callable[[str], str | None]) -> str | None:
 
     Work trees and commits are read by the same steps: git itself finds nothing behind a link such as `./notes.md`.
     """
-    ahead, done, left = path.split("/"), list[str](), _MOST_LINKS
+    ahead, done, left = path.split("/"), list[str](), 40  # links, as many as Linux follows
     while ahead:
         part, *ahead = ahead
         if part == ".." and not done:

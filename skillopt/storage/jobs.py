@@ -33,8 +33,6 @@ _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _STARTING: Final = timedelta(seconds=60)
 """How long a process may take until it holds its lock."""
 
-_TAIL: Final = 4_000  # bytes of progress, some fifty lines
-_MOST_OUTPUT: Final = 200_000  # bytes: more than a client shows
 _INTERRUPTED: Final = 130  # as shells give it
 
 
@@ -261,8 +259,8 @@ def _part(path: Path, *, last: bool = False) -> str:
     try:
         with path.open("rb") as file:
             if last:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4_000))  # some fifty lines of progress
+            return file.read(200_000).decode("utf-8", "replace")  # more than a client shows
     except OSError:
         return ""
 

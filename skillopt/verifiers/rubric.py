@@ -27,9 +27,6 @@ from skillopt.verifiers import StrictOptions, read_options, written_trace
 
 _FILE_TOKENS: Final = 4_000  # of one file, a third of what the judge is shown
 _MOST_FILES: Final = 20  # more would each be cut to nothing
-_SPARE: Final = 2
-"""Readings that may be repeated because they cannot be read or count for nothing."""
-
 _NOTHING: Final = "(nothing was delivered)"
 _SAME_WORDS: Final = 6
 """So many words in a row that stand in a criterion too give it away."""
@@ -114,7 +111,8 @@ class _Panel:
 
     def read(self, again: JudgedResult) -> None:
         """Read until every criterion is decided."""
-        most, misled = 2 * self.needed - 1 + _SPARE, 0
+        # Two readings may be repeated, because they cannot be read or count for nothing.
+        most, misled = 2 * self.needed + 1, 0
         while self._open() and self._asked < most:
             try:
                 reading = self._read(again if self._asked else self.judged, self._open())

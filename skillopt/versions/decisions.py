@@ -171,8 +171,6 @@ def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapp
 _LONGEST_EDITS: Final = 100_000
 """Characters of all edits of one commit; of a version that has more, the edits are told from its text."""
 
-_LONGEST_RATIONALE: Final = 600  # characters: a paragraph, of which a pull request shows the first lines
-_MOST_TASKS: Final = 24  # cited by an edit that a commit names; who reads more looks at the run
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
 _EDIT: Final = TypeAdapter(Edit)
@@ -183,8 +181,8 @@ def write_edit(edit: Edit) -> str:
     fields = asdict(edit)
     del fields["line_tasks"]
     fields["op"] = edit.op.value
-    fields["rationale"] = edit.rationale[:_LONGEST_RATIONALE]
-    fields["tasks"] = edit.tasks[:_MOST_TASKS]
+    fields["rationale"] = edit.rationale[:600]  # a paragraph, of which a pull request shows the first lines
+    fields["tasks"] = edit.tasks[:24]  # who reads more looks at the run
     kept = {name: value for name, value in fields.items() if value}
     written = json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
     # A trailer is folded to one line with single blanks, and a forge acts on what looks like a name or an issue.

@@ -14,8 +14,6 @@ from skillopt.versions.git_process import run_git
 LINK: Final = "120000"
 
 _TREE: Final = "40000"
-_DEEPEST: Final = 40
-"""Levels of folders that are read, links to folders included."""
 
 _Object = tuple[str, str, bytes | None]
 """Name, type and content; the first two are empty where there is none."""
@@ -76,7 +74,7 @@ def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]
     objects: dict[str, _Object] = {}
     needed = {f"{place.commit}:" for place in places}
     waiting = [(at, "", *place.names) for at, place in enumerate(places)]
-    for _ in range(_DEEPEST):
+    for _ in range(40):  # levels of folders, links to folders included
         asked = dict.fromkeys(name for _, _, inner, around in waiting for name in (inner, *around))
         new = [name for name in asked if name not in objects]
         objects |= zip(new, _read(root, new), strict=True)

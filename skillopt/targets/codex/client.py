@@ -32,10 +32,6 @@ _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
 _SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
-_RECORD_LIMIT: Final = 256_000_000  # bytes of a record, which can hold images
-_TURN_TOKENS: Final = 20_000
-"""Tokens of a request before anything was done: instructions, tools and the listing of skills."""
-
 _INSTRUCTIONS: Final = "Answer one request. Reply with exactly what it asks for and nothing else. Use no tools."
 _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "image_generation")
 
@@ -83,8 +79,8 @@ class _Codex(ClientProgram):
             return CodexStream(run.stdout, run.stderr)
         wanted = f"<skill>\\n<name>{_listed_name(request.skill)}</name>".encode()
         places = [str(one.relative_to(home.path)) for one in Path(home.config, "sessions").glob("**/rollout-*.jsonl")]
-        # What the agent runs can write there too, and leave a pipe or a link under such a name.
-        records = (read_workspace_file(home.path, place, _RECORD_LIMIT) for place in places)
+        # What the agent runs can write there too, and leave a pipe or a link under such a name; images are in records.
+        records = (read_workspace_file(home.path, place, 256_000_000) for place in places)
         injected = any(wanted in content for content in records if isinstance(content, bytes))
         return CodexStream(run.stdout, run.stderr, injected)
 
@@ -174,7 +170,8 @@ class CodexHarness(_Codex, Client):
         """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
             return self.max_tokens
-        most = request.discovery.turns * _TURN_TOKENS
+        # A request has some 20,000 tokens before anything was done: instructions, tools and the listing of skills.
+        most = request.discovery.turns * 20_000
         return min(self.max_tokens or most, most)
 
 
