@@ -19,7 +19,7 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult
-from skillopt.sandbox.roots import TaskRoot, task_roots
+from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
@@ -31,10 +31,6 @@ _LONGEST_FEEDBACK = 2_000  # characters: 500 tokens of a prompt
 
 # What a shell answers for a program that it cannot run or cannot find.
 _NOT_RUN = frozenset({126, 127})
-
-
-_TESTS = "tests/"
-_LOG = "verifier/log"
 
 
 class CommandOptions(StrictOptions):
@@ -102,7 +98,8 @@ class CommandVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of the agent's files that the suite collects, or where the task was done."""
         if self._environment is not None:
-            return self._score_in(task_roots().root(workspace, self._environment))
+            root, options = task_roots().root(workspace, self._environment), self._options
+            return root.score(self._files, options.argv, options.timeout, Sandbox(self._sandbox))
         deadline, takes = monotonic() + self._options.timeout, self._collected.takes
         # Copying the 2,000 entries that an agent may add takes 0.3 s, on a slow disk seconds.
         most = 2_000 + 2 * len(self._inputs)
@@ -132,30 +129,6 @@ class CommandVerifier:
             return score
         given = shorten_end(", ".join(self._named))
         return replace(score, feedback=f"{score.feedback}\ngiven to the check: {given} (`collect` names files)")
-
-    def _score_in(self, root: TaskRoot) -> Score:
-        """Run the tests in the file system of the task, in place; they and their reward come from folders of ours."""
-        tests = [
-            replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)
-        ]
-        with Workspace.create(tests) as checks, Workspace.create([File(_LOG, b"")]) as logs:
-            given = {"/tests": checks.path, "/logs": logs.path}
-            ended = root.run(self._options.argv, self._options.timeout, Sandbox(self._sandbox), given)
-            if ended.timed_out or ended.exceeded:
-                limit = f"did not end within {self._options.timeout:g} s"
-                return failed(f"the tests {limit if ended.timed_out else f'used {ended.exceeded}'}")
-            changed = [
-                file.path
-                for file in tests
-                if read_workspace_file(checks.path, file.path, len(file.content)) != file.content
-            ]
-            reward = None if changed else _plain_reward(logs.path)
-        if changed:
-            return failed(f"expected the tests as they were, found {changed[0]!r} changed after the run")
-        if reward is None:
-            said = _verdict(replace(ended, status=ended.status or 1), None).feedback
-            return failed(f"the tests left no reward in /{self._options.reward}\n{said}")
-        return _verdict(replace(ended, status=int(reward.score < 1.0)), reward)
 
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
         argv = (_program(self._options.argv[0], workspace), *self._options.argv[1:])
@@ -193,7 +166,7 @@ class CommandVerifier:
                 f"{problem}; have the program write to other files, or add `runs: agent` if it runs the agent's code"
             )
         named = self._options.reward
-        return _verdict(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
+        return verdict_of(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
 
 
 def _program(name: str, workspace: str) -> str:
@@ -204,18 +177,6 @@ def _program(name: str, workspace: str) -> str:
         return name
     places = (folder / name for folder in (Path.cwd(), *Path.cwd().parents))
     return next((str(place) for place in places if os.access(place, os.X_OK)), name)
-
-
-def _plain_reward(logs: str) -> Reward | None:
-    """Read the reward that tests leave in `verifier/`: an object in reward.json, or a number in reward.txt."""
-    for name, form in (("verifier/reward.json", "%s"), ("verifier/reward.txt", '{"reward": %s}')):
-        content = read_workspace_file(logs, name, _LARGEST_REWARD)
-        if isinstance(content, bytes):
-            try:
-                return Reward.model_validate_json(form % content.decode("utf-8", "replace").strip())
-            except ValidationError:
-                continue
-    return None
 
 
 def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str]) -> tuple[str, ...]:
@@ -247,7 +208,7 @@ def _read_reward(workspace: str, path: str) -> Reward:
         ) from error
 
 
-def _verdict(ended: ProcessResult, reward: Reward | None) -> Score:
+def verdict_of(ended: ProcessResult, reward: Reward | None) -> Score:
     """Passed means status 0 and, where there is a reward, a full one."""
     value = float(ended.status == 0) if reward is None else reward.score
     passed = ended.status == 0 and value == 1.0
