@@ -10,7 +10,7 @@ Invariants:
 import json
 import sqlite3
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -106,14 +106,6 @@ class ResultRow:
     score: float
     passed: bool
     key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many rollouts and replies are recorded."""
-
-    rollouts: int
-    replies: int
 
 
 def noun_of(role: str) -> str:
@@ -285,10 +277,9 @@ class Ledger:
         """List the results of the newest rollouts by one target, at most so many, with their keys, oldest first."""
         return [_result(row) for row in self._sound(_NEWEST_RESULTS, [identity, most])]
 
-    def counts(self) -> Counts:
-        """Count what is recorded."""
-        counts = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
-        return Counts(counts.get("rollout", 0), counts.get("reply", 0))
+    def counts(self) -> Counter[str]:
+        """Count what is recorded by its kind: `rollout`, `reply`, or what else."""
+        return Counter(dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", [])))
 
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
