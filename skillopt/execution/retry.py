@@ -6,7 +6,7 @@ from functools import wraps
 from math import inf
 from random import Random
 from threading import Lock
-from typing import Final, ParamSpec, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
@@ -17,7 +17,6 @@ _TOLD_AGAIN: Final = 60.0
 """Seconds after which the same failure is told again."""
 
 _Value = TypeVar("_Value")
-_Given = ParamSpec("_Given")
 
 
 class Retry:
@@ -96,18 +95,15 @@ def retrying_forge(forge: Forge, retry: Retry, clock: Callable[[], float] = time
 
 class _RetryingForge:
     def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float]) -> None:
-        self._forge = forge
-        self._retry = retry
-        self._clock = clock
+        self._forge, self._retry, self._clock = forge, retry, clock
         self._limit: ForgeLimitError | None = None
         self._limited_until = 0.0
 
     def __getattr__(self, name: str) -> object:
-        return self._retried(getattr(self._forge, name))
+        method: Callable[..., object] = getattr(self._forge, name)
 
-    def _retried(self, method: Callable[_Given, _Value]) -> Callable[_Given, _Value]:
         @wraps(method)
-        def ask(*given: _Given.args, **named: _Given.kwargs) -> _Value:
+        def ask(*given: object, **named: object) -> object:
             if self._limit is not None and self._clock() < self._limited_until:
                 raise self._limit
             try:
