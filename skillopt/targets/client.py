@@ -148,6 +148,9 @@ class ClientProgram(ABC):
     oldest: ClassVar[str]
     """The oldest version that was tried."""
 
+    url_variable: ClassVar[str]
+    """Variable of the environment that says where its provider is."""
+
     model: str = ""
     _: KW_ONLY
     program: str | None = None
@@ -168,9 +171,9 @@ class ClientProgram(ABC):
         return f"{self.harness} {program_version(self.path, self.oldest)} model={self.model or 'default'}"
 
     @property
-    @abstractmethod
     def url(self) -> str:
         """The address of a provider that was chosen; empty for the client's own."""
+        return self.base_url or os.environ.get(self.url_variable) or ""
 
     @property
     def address(self) -> str:

@@ -16,9 +16,9 @@ from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 
+# What a provider or client counts beyond any call, or below 0, makes no sense and would make a cap worthless.
 MOST_TOKENS_COUNTED: Final = 1_000_000_000
-MOST_USD_COUNTED: Final = 100_000.0
-"""What a provider or client counts beyond any call, or below 0, makes no sense and would make a cap worthless."""
+MOST_USD_COUNTED: Final = 100_000.0  # as above
 
 TokenCount = Annotated[int, Field(ge=0, le=MOST_TOKENS_COUNTED)]
 Dollars = Annotated[float, Field(ge=0, le=MOST_USD_COUNTED, allow_inf_nan=False)]

@@ -51,11 +51,7 @@ class _Claude(ClientProgram):
     client = "claude"
     harness = "claude-code"
     oldest = "2.1.277"  # reads AGENTS.md where there is no CLAUDE.md
-
-    @property
-    def url(self) -> str:
-        """The address of a provider that was chosen; empty for the client's own."""
-        return self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ""
+    url_variable = "ANTHROPIC_BASE_URL"
 
     def environment(self, home: AgentHome) -> dict[str, str]:
         """Return all that the client may know of this machine."""

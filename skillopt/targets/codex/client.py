@@ -46,6 +46,7 @@ class _Codex(ClientProgram):
     client = "codex"
     harness = "codex"
     oldest = "0.169"
+    url_variable = "OPENAI_BASE_URL"
 
     @property
     def path(self) -> str:
@@ -58,11 +59,6 @@ class _Codex(ClientProgram):
         near = (*package.glob("node_modules/@openai/codex-*"), *package.parent.glob("codex-*"))
         programs = [program for folder in near for program in sorted(folder.glob("vendor/*/bin/codex"))]
         return next((str(program) for program in programs if shutil.which(str(program))), found)
-
-    @property
-    def url(self) -> str:
-        """The address of a provider that was chosen; empty for the client's own."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL") or ""
 
     def environment(self, home: AgentHome) -> dict[str, str]:
         """Return all that the client may know of this machine."""
@@ -88,7 +84,22 @@ class _Codex(ClientProgram):
         """Return the client's configuration, and its login when no key is set."""
         key = _key()
         login = None if key or self.url else _login()
-        lines = self._settings(max_tokens)
+        budget = []
+        if max_tokens is not None:
+            # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
+            limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
+            budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
+        lines = [
+            *([f"model = {json.dumps(self.model)}"] if self.model else []),
+            *budget,
+            'web_search = "disabled"',
+            "analytics.enabled = false",
+            "check_for_update_on_startup = false",
+            "skills.bundled.enabled = false",
+            "features.plugins = false",
+            "features.unbounded_connection_retries = false",
+            f'shell_environment_policy.exclude = ["{_KEY}"]',
+        ]
         if key or self.url:
             lines = [
                 f'model_provider = "{_PROVIDER}"',
@@ -103,24 +114,6 @@ class _Codex(ClientProgram):
             ]
         config = File("config/config.toml", "\n".join([*lines, ""]).encode("utf-8"))
         return (config,) if login is None else (config, File("config/auth.json", login))
-
-    def _settings(self, max_tokens: int | None) -> list[str]:
-        budget = []
-        if max_tokens is not None:
-            # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
-            limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
-            budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
-        return [
-            *([f"model = {json.dumps(self.model)}"] if self.model else []),
-            *budget,
-            'web_search = "disabled"',
-            "analytics.enabled = false",
-            "check_for_update_on_startup = false",
-            "skills.bundled.enabled = false",
-            "features.plugins = false",
-            "features.unbounded_connection_retries = false",
-            f'shell_environment_policy.exclude = ["{_KEY}"]',
-        ]
 
 
 @dataclass(frozen=True)
