@@ -122,13 +122,7 @@ class Ledger:
         self._now = now
 
     @classmethod
-    def open(
-        cls,
-        root: Path,
-        *,
-        read_only: bool = False,
-        now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
-    ) -> "Ledger":
+    def open(cls, root: Path, *, read_only: bool = False) -> "Ledger":
         """Open the ledger of a project; made when missing, unless only to be read."""
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
@@ -139,7 +133,7 @@ class Ledger:
             if not path.exists():
                 create_database(path)
             database = connect_database(path, read_only=read_only)
-        return cls(path, database, now)
+        return cls(path, database, lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def close(self) -> None:
         """Close the database."""

@@ -28,10 +28,10 @@ def note_refused(root: Path, skill: str, suite_digest: str, proposal: str, now: 
         append_note(root, _REFUSED, name, [proposal, (now or datetime.now(UTC)).isoformat(timespec="seconds")])
 
 
-def count_refused(root: Path, skill: str, suite_digest: str, now: datetime | None = None) -> tuple[int, int]:
+def count_refused(root: Path, skill: str, suite_digest: str) -> tuple[int, int]:
     """Count the refused proposals: all of them, and those of the last 24 hours."""
     times = [at for _, at in _refusals(root, f"{skill}-{suite_digest[:12]}")]
-    since = (now or datetime.now(UTC)) - timedelta(days=1)
+    since = datetime.now(UTC) - timedelta(days=1)
     return len(times), sum(at >= since for at in times)
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import lru_cache
 from importlib import import_module
 from typing import Annotated, TypeVar, cast
 
@@ -50,13 +49,8 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: Sandb
     wanted: dict[str, object] = {"judge": judge} if spec.kind in _WITH_JUDGE else {}
     if spec.kind in _WITH_SANDBOX:
         wanted["sandbox"] = sandbox
-    return cast("Verifier", _driver(spec.kind)(spec, **wanted))  # the table names only verifiers
-
-
-@lru_cache
-def _driver(kind: str) -> type:
-    module, _, driver = VERIFIERS[kind].partition(":")
-    return cast("type", getattr(import_module(module), driver))  # the table names only classes
+    module, _, driver = VERIFIERS[spec.kind].partition(":")
+    return cast("Verifier", getattr(import_module(module), driver)(spec, **wanted))  # the table names only verifiers
 
 
 def _checked(path: str) -> str:
