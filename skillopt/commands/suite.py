@@ -31,7 +31,7 @@ from skillopt.suites.oracles import OracleOutcome, find_oracles
 from skillopt.suites.reading import Reading
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
-from skillopt.verifiers.collected_files import executed_names
+from skillopt.verifiers.collected_files import executed_names, unpacking_commands
 
 _MOST_TASKS: Final = 40
 """Rows of a list, which with its head and the next fill a screen; --json has all."""
@@ -42,7 +42,8 @@ _LONGEST: Final = 100  # characters of a criterion, for the same reason
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
 _IN_IMAGE: Final = "run in the task's file system with the agent's code, as Harbor does, and can be gamed"
-_PROGRAMS: Final = (_READS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
+_UNPACKS: Final = "unpack or apply what the agent left"
+_PROGRAMS: Final = (_READS, _UNPACKS, _APART, _IN_IMAGE, _GAMED, _EXECUTES)
 _STANDINGS: Final = {
     "never passes": "never passed under two texts or more: too hard, or the check is wrong",
     "fails so far": "failed each time under the one text that was run: what training works on",
@@ -96,11 +97,12 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     programs: Mapping[str, Mapping[str, tuple[str, ...]]] = found["programs"]
     if counts := [f"{len(programs[kind])} {kind}" for kind in _PROGRAMS if programs[kind]]:
         yield f"programs that check: {', '.join(counts)}"
+    links = "links in it do not work in the sandbox, and lead to the reference without one; let it refuse links"
     rows = [f"{task}: can be gamed: use `run-agent`" for task in programs[_GAMED]]
     rows += [
         f"{task}: may execute {_some(names)}: declare `runs: agent`" for task, names in programs[_EXECUTES].items()
     ]
-    yield from _first(rows)
+    yield from _first([*rows, *(f"{task}: {_some(names)}: {links}" for task, names in programs[_UNPACKS].items())])
     if results := found["oracle"]:
         counting = sum(result.counts for result in results)
         of = count_noun(len(results), "task")
@@ -244,7 +246,8 @@ def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
             executed = executed_names(read, options["argv"], spec.files)
             gamed = _GAMED if task.environment is None else _IN_IMAGE
             others = _READS if not options.get("runs") else gamed if spec.can_be_gamed else _APART
-            found[_EXECUTES if executed else others][task.id] = executed
+            unpacking = unpacking_commands(options["argv"], spec.files) if others == _READS and not executed else ()
+            found[_EXECUTES if executed else _UNPACKS if unpacking else others][task.id] = executed or unpacking
     return found
 
 

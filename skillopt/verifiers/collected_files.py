@@ -38,6 +38,12 @@ _CONFIGURED: Final = re.compile(
 )
 """What executes data wherever its name stands, and tools that look for configuration in the folders that they read."""
 
+_UNPACKS: Final = re.compile(
+    r"(?<![\w./-])(?:(?:bsd)?tar|unzip|7z|cpio|git\s+(?:clone|apply|am)|patch)(?=\s)|\b(?:unpack_archive|extractall)(?=\()"
+    r"|[\"']git[\"'],\s*[\"'](?:clone|apply|am)(?=[\"'])|(?<=[\"'])(?:(?:bsd)?tar|unzip|7z|cpio|patch)(?=[\"'])"
+)
+"""What makes files of what the agent left, in a shell or in a list of words."""
+
 _MODULES: Final = (".py", ".pyc", ".so", ".js", ".mjs", ".cjs", ".ts", ".node", "/**")
 
 
@@ -115,6 +121,13 @@ def executed_names(collected: Sequence[str], argv: Sequence[str], own: Sequence[
     lines = [line for text in programs for line in text.splitlines()]
     told = {each for each in collected if decoded or (configured and each.endswith(("/", "*")))}
     return tuple(each for each in collected if each in told or any(_executes(line, each) for line in lines))
+
+
+def unpacking_commands(argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:
+    """List the commands of a program that unpack or apply what the agent left, which may be links."""
+    texts = [" ".join(argv), str(list(argv)), *(file.text for file in own if not file.path.endswith(_DATA))]
+    found = (match[0] for text in texts for match in _UNPACKS.finditer(text))
+    return tuple(dict.fromkeys(" ".join(re.findall(r"\w+", command)) for command in found))
 
 
 def _executes(line: str, path: str) -> bool:

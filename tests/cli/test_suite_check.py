@@ -24,6 +24,7 @@ def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: P
         {"argv": ["sh", "-c", ". ./env.sh"], "collect": ["env.sh"]},
         {"argv": ["run-agent", "python", "x.py"], "collect": ["x.py"], "runs": "agent"},
         {"argv": ["pytest", "-q"], "collect": ["**"], "runs": "agent"},
+        {"argv": ["tar", "xf", "a.tar"], "collect": ["a.tar"]},
     ]
     tasks = [
         {"id": f"t{at}", "prompt": f"Do {at}.", "verifier": {"kind": "command", **each}}
@@ -35,6 +36,7 @@ def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: P
     assert ended.returncode == 0, ended.stderr
     told = " ".join(ended.stdout.split())  # long lines are broken
     first, *others = [line for line in ended.stdout.splitlines() if "agent" in line]
-    assert first.startswith("programs that check: 1 read results, 1 run the agent's code apart")
+    assert first.startswith("programs that check: 1 read results, 1 unpack")
     assert "themselves and can be gamed, 1 may execute results" in told
     assert others == ["  t3: can be gamed: use `run-agent`", "  t1: may execute env.sh: declare `runs: agent`"]
+    assert [line for line in ended.stdout.splitlines() if line.startswith("  t4: tar: ")]

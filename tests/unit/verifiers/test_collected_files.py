@@ -3,7 +3,7 @@ import pytest
 from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import Workspace, find_files
 from skillopt.tasks import File
-from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
+from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files, unpacking_commands
 
 OWN = (File("check.py", b""), File("lib/x.py", b""))
 
@@ -86,3 +86,19 @@ def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> N
     assert executed_names([path], ["run", "check"], [File("check", text.encode())]) == (path,)
     for read in ("import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"):
         assert executed_names(["total.json"], ["python", "check.py"], [File("check.py", read.encode())]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        *(("cd out && tar -xzf r.tgz", "tar"), ("unzip -q r.zip", "unzip"), ("git  clone r.bundle got", "git clone")),
+        *(("git apply r.patch", "git apply"), ("git am <r.mbox", "git am"), ("run(['git', 'am', name])", "git am")),
+        *(("shutil.unpack_archive(name)", "unpack_archive"), ("archive.extractall(place)", "extractall")),
+        *(("run(['tar', 'xf', name])", "tar"), ("patch -p1 <r.patch", "patch")),
+    ],
+)
+def test_a_command_that_unpacks_or_applies_what_the_agent_left_is_named(text: str, command: str) -> None:
+    assert unpacking_commands(["sh", "check"], [File("check", text.encode())]) == (command,)
+    assert unpacking_commands(["sh", "-c", text], []) == (command,)
+    for plain in ("git log --format=%s", "cmp r.tar expected.tar", "open('tar.txt')", "target = patched"):
+        assert unpacking_commands(["sh", "-c", plain], []) == ()
