@@ -57,22 +57,20 @@ class Drivers:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     retry: Retry | None = None
     sandbox: SandboxChoice = "auto"
-    clusters: tuple[Cluster, ...] = ()
+    cluster: Cluster | None = None
     workers: int = 1
     reviewer: Model | None = None
 
     def executor(self, notice: Callable[[str], None]) -> Executor:
         """Return what runs calls: threads, which wait for their rollouts where a cluster does them."""
-        clusters = self.clusters
-        if not clusters:
+        cluster = self.cluster
+        if cluster is None:
             return ThreadExecutor(self.workers, notice)
-        for cluster in clusters:
-            cluster.notice = notice
-            cluster.ready()
+        cluster.notice = notice
+        cluster.ready()
 
         def drop() -> None:
-            for cluster in clusters:
-                cluster.drop()
+            cluster.drop()
             stop_all_processes()
 
         return ThreadExecutor(self.workers, notice, drop)
@@ -174,7 +172,7 @@ def load_drivers(
         verifiers=given.verifiers,
         retry=retry,
         sandbox=settings.sandbox,
-        clusters=(cluster,) if cluster else (),
+        cluster=cluster,
         workers=settings.workers,
         reviewer=metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
     )
