@@ -36,18 +36,6 @@ def digest_of(*parts: str | bytes) -> str:
     return hasher.hexdigest()
 
 
-def leaves_of(value: object) -> list[str]:
-    """List the texts and numbers of a JSON value."""
-    pending, leaves = [value], list[str]()
-    while pending:
-        inner = pending.pop()
-        if isinstance(inner, dict | list):
-            pending += inner.values() if isinstance(inner, dict) else inner
-        elif isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            leaves.append(str(inner))
-    return leaves
-
-
 @dataclass(frozen=True, slots=True)
 class File:
     """A file by its relative POSIX path and its bytes."""
@@ -147,7 +135,14 @@ class VerifierSpec:
     @property
     def leaves(self) -> list[str]:
         """List the texts and numbers of the options."""
-        return leaves_of(json.loads(self.options))
+        pending, leaves = [json.loads(self.options)], []
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict | list):
+                pending += value.values() if isinstance(value, dict) else value
+            elif isinstance(value, str | int | float) and not isinstance(value, bool):
+                leaves.append(str(value))
+        return leaves
 
 
 @dataclass(frozen=True, slots=True)
