@@ -6,15 +6,12 @@ from functools import wraps
 from math import inf
 from random import Random
 from threading import Lock
-from typing import Final, TypeVar, cast
+from typing import TypeVar, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
 from skillopt.protocols import Forge
-
-_TOLD_AGAIN: Final = 60.0
-"""Seconds after which the same failure is told again."""
 
 _Value = TypeVar("_Value")
 
@@ -65,7 +62,7 @@ class Retry:
     def _tell(self, state: RetryCallState) -> None:
         with self._lock:
             now = self._clock()
-            due = now - self._told_at >= _TOLD_AGAIN
+            due = now - self._told_at >= 60.0  # noqa: PLR2004 - a failure is told again each minute
             if due:
                 self._told_at = now
         if due and self.listener is not None:

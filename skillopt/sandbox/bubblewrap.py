@@ -35,7 +35,6 @@ from skillopt.sandbox.workspace import Workspace
 SandboxChoice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"
-_NET: Final = "net"
 _FILTER: Final = ".no-links"
 _MOST_MOUNTS: Final = 100
 """Files that are mounted by themselves: 100 take 0.15 s, 300 half a second; of more, hard links are refused as well."""
@@ -61,7 +60,6 @@ _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-sessi
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
 _SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "nix")
 _SECONDS: Final = 20.0  # for a start that takes a tenth of a second, on a machine that is busy
-_LARGEST_TMPFS: Final = str(1 << 30)
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
 
 
@@ -153,7 +151,7 @@ def box_agent(  # noqa: PLR0913 - each is one part of a command line
 
     With `start`, the workspace is the root of the file system inside, and that is the folder in it to start in.
     """
-    net, hosts, servers = Path(home, _NET), Path(home, "hosts"), Path(home, "resolv.conf")
+    net, hosts, servers = Path(home, "net"), Path(home, "hosts"), Path(home, "resolv.conf")
     net.mkdir(exist_ok=True)
     pairs = [os.fsencode(f"{name}={value}") + b"\0" for name, value in env.items()]
     Path(net, ENVIRONMENT).write_bytes(b"".join(pairs))
@@ -234,7 +232,7 @@ def _root_mounts(root: str, writable: Sequence[str], others: Sequence[str]) -> t
 
 def _tmpfs(place: str) -> tuple[str, ...]:
     """Mount an empty folder in memory that cannot fill it; bubblewrap before 0.7 knows no sizes."""
-    return (*(("--size", _LARGEST_TMPFS) if _knows_sizes() else ()), "--tmpfs", place)
+    return (*(("--size", str(1 << 30)) if _knows_sizes() else ()), "--tmpfs", place)
 
 
 @lru_cache(maxsize=1)

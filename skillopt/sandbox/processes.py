@@ -31,7 +31,6 @@ from skillopt.tasks import File
 
 _POLL_SECONDS: Final = 0.05  # half of how often the limits look at processes
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
-_FIRST_TO_DIE: Final = "1000"
 _SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
 _abandoned = threading.Event()
 _GIBIBYTE: Final = 1 << 30
@@ -80,20 +79,17 @@ class Watch:
         begun = time.monotonic()
         found = ""
         if begun >= self._next_processes:
-            found = self._processes(root)
+            tree, most = [root, *descendants(root)], self._limits.memory
+            if len(tree) > self._limits.processes:
+                found = f"more than {self._limits.processes} processes"
+            elif sum(map(_unshared, tree)) > most:
+                found = f"more than {most / _GIBIBYTE:.1f} GiB of memory"
             self._next_processes = _next(begun, _PROCESSES_SECONDS)
         if not found and begun >= self._next_disk:
             used, most = sum(folder_size(folder, on_disk=True) for folder in self._folders), self._limits.disk
             found = f"more than {most / _GIBIBYTE:.1f} GiB on disk" if used > most else ""
             self._next_disk = _next(begun, _DISK_SECONDS)
         return found
-
-    def _processes(self, root: int) -> str:
-        tree = [root, *descendants(root)]
-        if len(tree) > self._limits.processes:
-            return f"more than {self._limits.processes} processes"
-        used, most = sum(_unshared(number) for number in tree), self._limits.memory
-        return f"more than {most / _GIBIBYTE:.1f} GiB of memory" if used > most else ""
 
 
 def _next(begun: float, pause: float) -> float:
@@ -168,7 +164,7 @@ def _bound(number: int, limits: Limits) -> None:
     with suppress(OSError):
         resource.prlimit(number, resource.RLIMIT_CORE, (0, 0))
         resource.prlimit(number, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
-        Path(f"/proc/{number}/oom_score_adj").write_text(_FIRST_TO_DIE, encoding="ascii")
+        Path(f"/proc/{number}/oom_score_adj").write_text("1000", encoding="ascii")  # the first to die
 
 
 class _Capture:

@@ -30,9 +30,6 @@ from skillopt.rollouts import Usage
 from skillopt.storage.locks import state_folder
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
-_STARTING: Final = timedelta(seconds=60)
-"""How long a process may take until it holds its lock."""
-
 _INTERRUPTED: Final = 130  # as shells give it
 
 
@@ -237,7 +234,8 @@ def _state(code: int | None, *, alive: bool, cancelled: bool) -> JobState:
 
 def _alive(folder: Path, order: _Order) -> bool:
     if not (folder / "pid").exists():
-        return datetime.now(UTC) - datetime.fromisoformat(order.created_at) < _STARTING
+        # A process may take a minute until it holds its lock.
+        return datetime.now(UTC) - datetime.fromisoformat(order.created_at) < timedelta(minutes=1)
     try:
         with FileLock(folder / "lock", timeout=0):
             return False

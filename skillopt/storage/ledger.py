@@ -49,8 +49,6 @@ SELECT COUNT(*), AVG(tokens), CASE WHEN COUNT(usd) = COUNT(*) THEN AVG(usd) END 
 _NEWEST: Final = 500
 """Answers whose costs and times are read: what the others took says little of what one takes now."""
 
-_BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
-
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -298,7 +296,7 @@ class Ledger:
 
     def was_billed(self) -> bool:
         """Return whether any recorded rollout or reply cost dollars."""
-        return bool(self._read(_BILLED, []))
+        return bool(self._read("SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1", []))
 
     def _payloads(self, query: str, keys: Sequence[str], shape: type[_Answer], *values: str) -> dict[str, _Answer]:
         values_by_key: dict[str, _Answer] = {}

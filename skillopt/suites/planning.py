@@ -49,7 +49,6 @@ def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]
 
 
 _DATED: Final = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
-_LEAST_DATED: Final = 10  # below, a fifth is one task, which tells nothing
 
 
 def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, Split]:
@@ -73,7 +72,8 @@ def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, 
             for name in order
         }
     starts = [at for at in range(1, len(order)) if days[order[at]] != days[order[at - 1]]]
-    tested = round(len(order) / 5) if len(order) >= _LEAST_DATED else 0  # the youngest fifth
+    # The youngest fifth; below ten it is one task, which tells nothing.
+    tested = round(len(order) / 5) if len(order) >= 10 else 0  # noqa: PLR2004 - as above
     val = min(starts, key=lambda at: abs(at - len(order) // 2), default=0)
     test = min((at for at in starts if at > val), key=lambda at: abs(at - len(order) + tested), default=len(order))
     if not val:

@@ -16,8 +16,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 from skillopt.verifiers import load_verifier
 
-_NO_ROLLOUTS: Final = "the cap on rollouts leaves none for it; raise max_rollouts"
-
 RunRequests = Callable[[Sequence[RolloutRequest]], Sequence[Rollout]]
 """Runs rollouts and answers in the order of the requests."""
 
@@ -81,7 +79,8 @@ def try_drafts(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials, known:
             elif rollout.score.passed is not (result is TrialResult.UNSOLVED):
                 out[draft.task.id] = Tried(draft, result, _line(rollout.score.feedback))
     left = [draft for draft in drafts if draft.task.id not in out]
-    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_ROLLOUTS) for draft in left[trials.measured :]}
+    capped = "the cap on rollouts leaves none for it; raise max_rollouts"
+    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, capped) for draft in left[trials.measured :]}
     out |= _measured(left[: trials.measured], skill, trials)
     return tuple(out[draft.task.id] for draft in drafts)
 

@@ -34,8 +34,6 @@ VERIFIERS = {
 }
 """Kind → `module:class` of every driver."""
 
-_WITH_JUDGE = JUDGED_KINDS | {"checks"}
-_WITH_SANDBOX = frozenset({"command", "checks"})
 
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -46,8 +44,8 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: Sandb
         near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
-    wanted: dict[str, object] = {"judge": judge} if spec.kind in _WITH_JUDGE else {}
-    if spec.kind in _WITH_SANDBOX:
+    wanted: dict[str, object] = {"judge": judge} if spec.kind in JUDGED_KINDS | {"checks"} else {}
+    if spec.kind in ("command", "checks"):
         wanted["sandbox"] = sandbox
     module, _, driver = VERIFIERS[spec.kind].partition(":")
     return cast("Verifier", getattr(import_module(module), driver)(spec, **wanted))  # the table names only verifiers

@@ -30,11 +30,7 @@ from skillopt.tasks import RUN_AGENT, File, VerifierSpec
 from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
-_LARGEST_REWARD = 1_000_000  # bytes: a number and its feedback
 _LONGEST_FEEDBACK = 2_000  # characters: 500 tokens of a prompt
-
-# What a shell answers for a program that it cannot run or cannot find.
-_NOT_RUN = frozenset({126, 127})
 
 
 class CommandOptions(StrictOptions):
@@ -153,7 +149,8 @@ class CommandVerifier:
             return failed(f"the check {limit if ended.timed_out else f'was ended because it used {ended.exceeded}'}")
         if self._runs_agent and ended.status < 0:
             return failed(f"the check was ended by signal {-ended.status}")
-        if ended.status < 0 or ended.status in _NOT_RUN:
+        # The last two a shell answers for a program that it cannot run or cannot find.
+        if ended.status < 0 or ended.status in (126, 127):
             not_run = f"status {ended.status} (not found or not executable)"
             how = f"signal {-ended.status}" if ended.status < 0 else not_run
             raise InfrastructureError(
@@ -199,7 +196,7 @@ def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str])
 
 def _read_reward(workspace: str, path: str) -> Reward:
     """Read the reward; raise where it is missing or unusable."""
-    content = read_workspace_file(workspace, path, _LARGEST_REWARD)
+    content = read_workspace_file(workspace, path, 1_000_000)  # a number and its feedback
     if not isinstance(content, bytes):
         raise InfrastructureError(f"{path}: {content.reason}; correct the verifier")
     try:

@@ -288,7 +288,6 @@ class Repository:
 
 _LONGEST: Final = 1000  # commits of a line: a version a night for almost three years
 
-_MARK: Final = b"\nSkill:"
 _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")
 
 
@@ -311,7 +310,7 @@ def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Versi
         content = contents.get(sha)
         if content is None:
             return
-        if _MARK in content:
+        if b"\nSkill:" in content:
             version = parse_commit(sha, content.decode("utf-8", "replace"))
             if skill in version.values("Skill"):
                 yield version

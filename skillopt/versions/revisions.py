@@ -22,8 +22,6 @@ from skillopt.versions.repository import Repository
 _ROOT = "."
 VERSION_NUMBER = re.compile(r"v?(\d{1,3})")
 _NAME = re.compile(r"\w[\w./-]*")
-_LEAST_ALIKE = 0.5
-"""From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,8 @@ def changed_in_worktree(
     moved: dict[str, str] = {}
     pairs = [(_likeness(old[one], new[other]), one, other) for one in gone for other in come]
     for ratio, one, other in sorted(pairs, key=lambda row: (-row[0], row[1:])):
-        if ratio >= _LEAST_ALIKE and one not in moved and other not in moved.values():
+        # Half alike is git's threshold, too.
+        if 2 * ratio >= 1 and one not in moved and other not in moved.values():
             moved[one] = other
     return _paired(old, new, moved)
 

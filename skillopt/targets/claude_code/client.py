@@ -25,7 +25,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, first_set
 from skillopt.targets.stream import ClientRun
 
 _URL: Final = "https://api.anthropic.com"
-_TOOLS: Final = "Bash,Read,Edit,Write,Skill"
 _SETTINGS: Final = json.dumps(
     {"disableSkillShellExecution": True, "enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
 )
@@ -113,7 +112,8 @@ class ClaudeCodeHarness(_Claude, Client):
         argv = (
             *(self.path, "-p", "--output-format", "stream-json", "--verbose"),
             *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
-            *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self._turns(request))),
+            *("--tools", "Bash,Read,Edit,Write,Skill", "--settings", _SETTINGS),
+            *("--max-turns", str(self._turns(request))),
             *(("--model", self.model) if self.model else ()),
         )
         return AgentCommand(

@@ -30,7 +30,6 @@ from skillopt.tasks import File
 
 _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
-_SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
 _INSTRUCTIONS: Final = "Answer one request. Reply with exactly what it asks for and nothing else. Use no tools."
 _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "image_generation")
@@ -155,7 +154,7 @@ class CodexHarness(_Codex, Client):
         """Return the command line of a rollout."""
         flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
         # A key and a subscription have different addresses.
-        url = self.url or (_DEFAULT_URL if _key() else _SUBSCRIPTION_URL)
+        url = self.url or (_DEFAULT_URL if _key() else "https://chatgpt.com/backend-api/codex")
         argv = (self.path, *flags)
         return AgentCommand(argv, self.environment(home), prompt, Sandbox(self.sandbox), url, client=self.client)
 
