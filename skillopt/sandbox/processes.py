@@ -151,20 +151,14 @@ def run_process(  # noqa: PLR0913 - the last three are seldom given
         except (OSError, ValueError) as error:
             problem = f"could not start {argv[0]!r}: {error}"
             raise InfrastructureError(f"{problem}; install it, or correct the command") from error
-        if limits is not None:
-            _bound(process.pid, limits)
+        if limits is not None and sys.platform == "linux":
+            with suppress(OSError):
+                resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
+                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")  # the first to die
         watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
         with process:
             return _follow(process, timeout, output_limit, watch, threading.Event() if whatever else _abandoned)
-
-
-def _bound(number: int, limits: Limits) -> None:
-    if sys.platform != "linux":
-        return
-    with suppress(OSError):
-        resource.prlimit(number, resource.RLIMIT_CORE, (0, 0))
-        resource.prlimit(number, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
-        Path(f"/proc/{number}/oom_score_adj").write_text("1000", encoding="ascii")  # the first to die
 
 
 class _Capture:
