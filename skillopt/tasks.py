@@ -305,25 +305,13 @@ class Suite:
         return f"{which}: their checks run the agent's code in their own process{apart}" * bool(found)
 
     @property
-    def fold_suites(self) -> "tuple[Suite, ...]":
-        """Give for each fold the suite in which it is `train` and the other one is `val`; none without folds."""
-        if self.folds is None:
-            return ()
-        trained = [{task.id for task in fold} for fold in self.folds]
-        return tuple(
-            replace(
-                self,
-                splits=tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits),
-                folds=None,
-                whole=self,
-            )
-            for fold in trained
-        )
-
-    @property
     def first_fold_suite(self) -> "Suite":
         """Give the suite with the first fold as `train`, for what cannot swap them; without folds, the suite itself."""
-        return next(iter(self.fold_suites), self)
+        if self.folds is None:
+            return self
+        trained = {task.id for task in self.folds[0]}
+        splits = tuple((Split.TRAIN if task.id in trained else Split.VAL, task) for _, task in self.splits)
+        return replace(self, splits=splits, folds=None, whole=self)
 
     @property
     def digest(self) -> str:
@@ -342,24 +330,18 @@ def divide(tasks: Sequence[Task], sizes: Sequence[int]) -> tuple[tuple[Task, ...
     tasks have says nothing. The members of a kind are spread evenly in the order of their content digests
     (systematic sampling), so that a task which comes or goes moves about one other.
     """
-    places = _spread(tasks)
-    order = sorted(range(len(tasks)), key=places.__getitem__)
-    edges = [sum(sizes[:part]) for part in range(len(sizes) + 1)]
-    return tuple(tuple(tasks[at] for at in sorted(order[start:end])) for start, end in pairwise(edges))
-
-
-def _spread(tasks: Sequence[Task]) -> list[tuple[float, str]]:
-    """Give each task a place in [0, 1) such that every kind is spread evenly; its digest settles ties."""
     common = Counter(tag for task in tasks for tag in set(task.tags))
     kinds: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for at, task in enumerate(tasks):
         tags = [(-common[tag], tag) for tag in task.tags if common[tag] < len(tasks)]
         kind = (task.verifier.kind, min(tags)[1] if tags else "")
         kinds.setdefault(kind, []).append((task.content_digest, at))
-    places: list[tuple[float, str]] = [(0.0, "")] * len(tasks)
+    places: list[tuple[float, str]] = [(0.0, "")] * len(tasks)  # in [0, 1); the digest settles ties
     for kind, members in kinds.items():
         # Each kind has a start of its own, or what is left over of all kinds would go to the same part.
         start = int(digest_of("None", *kind)[:8], 16) / 16**8  # the splits behind published figures follow from this
         for rank, (digest, at) in enumerate(sorted(members)):
             places[at] = ((rank + start) / len(members), digest)
-    return places
+    order = sorted(range(len(tasks)), key=places.__getitem__)
+    edges = [sum(sizes[:part]) for part in range(len(sizes) + 1)]
+    return tuple(tuple(tasks[at] for at in sorted(order[first:last])) for first, last in pairwise(edges))

@@ -7,9 +7,12 @@ files are missing. With --skip-offline what pip cannot fetch is skipped with a s
 """
 
 import argparse
+import math
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +21,6 @@ from benchmarks.published.benchmark import Benchmark, LeftOut, Reading, count_fa
 from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
 from benchmarks.published.sources import find
 from skillopt.errors import InfrastructureError, SkilloptError
-from skillopt.execution.memory import nearest
 from skillopt.tasks import Split
 
 _COLUMNS: Final = (
@@ -82,7 +84,38 @@ def check(benchmark: Benchmark, folder: Path, most: int | None = None) -> Oracle
 def answers_from_memory(reading: Reading) -> list[str]:
     """Answer the held-out tasks with the gold answers of the nearest train tasks."""
     known, held_out = reading.of(Split.TRAIN), reading.of(Split.TEST)
-    return [known[at].gold for at in nearest([one.prompt for one in known], [one.prompt for one in held_out])]
+    return [known[at].gold for at in _nearest([one.prompt for one in known], [one.prompt for one in held_out])]
+
+
+def _nearest(known: Sequence[str], asked: Sequence[str]) -> list[int]:
+    """Return for each prompt the place of the nearest known one by its words, of equally near ones the first.
+
+    Near is the cosine of their counts, each word weighed by how rare it is among the known prompts.
+    """
+    counts = [_words(prompt) for prompt in known]
+    held = Counter(word for count in counts for word in count)
+    rarity = {word: math.log(len(known) / number) for word, number in held.items() if number < len(known)}
+    places, found = defaultdict[str, list[tuple[int, float]]](list), list[int]()
+    for at, count in enumerate(counts):
+        for word, weight in _direction(count, rarity).items():
+            places[word].append((at, weight))
+    for prompt in asked:
+        near = defaultdict[int, float](float)
+        for word, weight in _direction(_words(prompt), rarity).items():
+            for at, own in places[word]:
+                near[at] += weight * own
+        found.append(max(sorted(near), key=near.__getitem__, default=0))
+    return found
+
+
+def _words(prompt: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", prompt.casefold()))
+
+
+def _direction(count: Mapping[str, int], rarity: Mapping[str, float]) -> dict[str, float]:
+    weights = {word: number * rarity[word] for word, number in count.items() if word in rarity}
+    length = math.hypot(*weights.values()) or 1.0
+    return {word: weight / length for word, weight in weights.items()}
 
 
 def _memory(benchmark: Benchmark, reading: Reading) -> float:

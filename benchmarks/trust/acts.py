@@ -9,7 +9,7 @@ from typing import Final
 
 from benchmarks.trust.classes import ClassResult, Found
 from skillopt.rollouts import Acts
-from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.bubblewrap import Sandbox, box_agent, endpoints_of
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.process import AgentCommand, AgentHome
@@ -59,7 +59,7 @@ def recording_seconds(repetitions: int = 21) -> tuple[float, float]:
         with Workspace.create() as home, Workspace.create() as folder, Workspace.create([File("acts", b"")]) as outside:
             record = f"{outside.path}/acts" if repetition % 2 else ""
             argv = ("/bin/sh", "-c", script)
-            command = Sandbox("bwrap").wrap(argv, home.path, folder.path, _NOWHERE, record=record)
+            command = box_agent(argv, home.path, folder.path, endpoints_of([_NOWHERE]), record=record)
             begun = time.perf_counter()
             run_process(command, folder.path, {}, _SECONDS)
             times[bool(record)].append(time.perf_counter() - begun)

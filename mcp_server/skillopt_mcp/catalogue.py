@@ -24,7 +24,7 @@ from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import Decisions
-from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
+from skillopt.versions.objects import list_folders, read_found, read_objects
 from skillopt.versions.repository import Repository, read_histories
 from skillopt.versions.revisions import find_skill_folder
 
@@ -255,9 +255,9 @@ class Catalogue:
         self.histories(names)
         versions = {name: self.chosen(name) for name in names}
         places = {
-            name: FolderAt(version.sha, self._place(name) or self.committed.get(name, ""))
+            name: (version.sha, self._place(name) or self.committed.get(name, ""))
             if version
-            else FolderAt(self.default, self.committed[name])
+            else (self.default, self.committed[name])
             for name, version in versions.items()
             if version or name in self.committed
         }
@@ -270,9 +270,7 @@ class Catalogue:
             try:
                 found = files.get(name, ())
                 whole = any(file.path == SKILL_FILE for file in found)
-                served[name] = (
-                    _make_served(name, place.commit, at, found) if whole else self._read(name, place.commit, at)
-                )
+                served[name] = _make_served(name, place[0], at, found) if whole else self._read(name, place[0], at)
             except UsageError as error:
                 served[name] = error
         self._keep({(name, None): one for name, one in served.items() if isinstance(one, ServedSkill)})
@@ -319,9 +317,9 @@ class Catalogue:
             return versions[0]
         return found
 
-    def _files_of(self, places: Mapping[str, FolderAt]) -> dict[str, tuple[File, ...]]:
+    def _files_of(self, places: Mapping[str, tuple[str, str]]) -> dict[str, tuple[File, ...]]:
         """Read the files of folders."""
-        root, names = self.repository.root, [name for name, place in places.items() if place.path]
+        root, names = self.repository.root, [name for name, (_, path) in places.items() if path]
         listed = dict(zip(names, list_folders(root, [places[name] for name in names]), strict=True))
         shas = list(dict.fromkeys(sha for files in listed.values() for sha in files.values()))
         contents = dict(zip(shas, read_objects(root, shas), strict=True))

@@ -75,7 +75,6 @@ def _text(result: Optimized, news: Sequence[str]) -> Iterator[str]:
     if draft is not None:
         passed = f"{result.draft_headline.words}; " if result.draft_headline else ""
         yield from draft_lines(draft, passed)
-    yield from [f"warning: {result.memory_warning}"] if result.memory_warning else []
     yield from news
     yield from used_lines(result.spent, (result.rollouts, result.paid_rollouts))
     if draft is not None and draft.offered and (not result.versions or (draft.grading and draft.grading.requested)):

@@ -37,12 +37,12 @@ def status(
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
     newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
     if as_json:
-        said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
+        said = {"runs": runs, "rollouts": counts["rollout"], "replies": counts["reply"], "jobs": jobs, "more": more}
         typer.echo(as_json_text(said | {"new_upstream": newer}))
         return
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
     older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
-    recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
+    recorded = f"recorded: {counts['rollout']} rollouts, {counts['reply']} replies"
     lines = [*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, recorded]
     typer.echo(fold_lines("\n".join(lines)))
 

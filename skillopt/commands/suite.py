@@ -13,7 +13,6 @@ from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
-from skillopt.execution.memory import memory_baseline
 from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
@@ -86,9 +85,8 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
     """Check the tasks: criteria, outcomes, leaks, power.
 
     Uses the results so far and spends nothing. It lists criteria that the judge cannot decide, saturated, unsolved and
-    flaky tasks, leaks between splits, what memory alone would pass, and the detectable gain. Of tasks that bring a
-    solution (Harbor), the solution must pass and doing nothing must fail; this oracle is run once. `skillopt evaluate
-    --repeats 3` adds results.
+    flaky tasks, leaks between splits, and the detectable gain. Of tasks that bring a solution (Harbor), the solution
+    must pass and doing nothing must fail; this oracle is run once. `skillopt evaluate --repeats 3` adds results.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
 
@@ -129,7 +127,6 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     )
     for names in found["families"][:_MOST_TASKS]:
         yield f"one family, which every test counts once: {_some(names)}"
-    yield from [found["memory"].words] if found["memory"] else []
     yield f"power: {found['prospect'].words}"
     noticed, sections = found["noticed"]
     yield from [f"your tasks notice {noticed} of {count_noun(sections, 'section')}"] if noticed else []
@@ -229,7 +226,6 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "oracle": results,
         "leaks": find_split_leaks(suite),
         "families": list_families([task for _, task in suite.splits]),
-        "memory": memory_baseline(suite),
         "prospect": what_it_can_show(suite, settings),
         "noticed": noticed,
         "problem": problem,

@@ -29,7 +29,7 @@ from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.review_file import Decision, ReviewEntry, drafted, put_candidates, read_candidates, remove
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
-from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, draft_tasks, try_drafts
+from skillopt.suites.trials import EmptyAnswers, RunRequests, Trials, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite
 
@@ -189,14 +189,13 @@ class _Work:
             raise AssertionError("expected an optimizer model, which load_drivers makes")
         model, target = self._settings.model, self._settings.by_target[0].harness
         trials = (
-            ("checking that empty answers fail", FixedAnswers("empty answer", lambda _: "")),
-            ("checking that requests as answers fail", FixedAnswers("request as answer", lambda task: task.prompt)),
+            ("checking that empty answers fail", EmptyAnswers()),
             (f"doing the tasks with {model}", ChatHarness(drivers.model)),
             (f"running {target} with the skill and without", drivers.harness),
         )
         bare = replace(drivers, model=None, notice="")
-        empty, echo, solver, runs = (self._told(what, replace(bare, harness=harness)) for what, harness in trials)
-        return Trials(empty, echo, solver, runs)
+        empty, solver, runs = (self._told(what, replace(bare, harness=harness)) for what, harness in trials)
+        return Trials(empty, solver, runs)
 
     def _told(self, what: str, drivers: Drivers) -> RunRequests:
         """Make a runner that says what it does."""

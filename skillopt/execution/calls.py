@@ -200,14 +200,6 @@ class _Session:
     drivers: Drivers
     settings: Settings
 
-    def begin(self, skill: Skill, suite: Suite, on_event: Callable[[Event], None] | None) -> tuple[Recording, bool]:
-        """Record a run, or take up the one of the same text, suite, settings and drivers; say whether it goes on."""
-        drivers, settings = self.drivers, self.settings
-        identities = tuple(one.identity for one in (drivers.harness, drivers.model, drivers.judge) if one is not None)
-        record = record_of(skill, suite, config_of(settings, identities), settings.seed)
-        known = self.ledger.find_run(record.id) is not None
-        return Recording(self.ledger, self.ledger.begin_run(record), drivers, settings, _Events(on_event)), known
-
 
 @contextmanager
 def open_session(
@@ -342,8 +334,12 @@ def train_skill(
         if most is not None and most < least:  # no candidate could ever be gated
             needed = f"expected max_rollouts of at least {least} (baseline, one batch, one gate)"
             raise SettingsError(f"{needed}, found {most}; raise it")
-        recording, resumed = session.begin(skill, suite, on_event)
-        released = Released(skill, earlier_looks(session.ledger, recording.record, skill.digest))
+        ledger, drivers, settings = session.ledger, session.drivers, session.settings
+        identities = [one.identity for one in (drivers.harness, drivers.model, drivers.judge) if one is not None]
+        record = record_of(skill, suite, config_of(settings, identities), settings.seed)
+        resumed = ledger.find_run(record.id) is not None  # the one of the same text, suite, settings and drivers
+        recording = Recording(ledger, ledger.begin_run(record), drivers, settings, _Events(on_event))
+        released = Released(skill, earlier_looks(ledger, recording.record, skill.digest))
         return replace(run_training(recording, suite, released), resumed=resumed)
 
 

@@ -14,7 +14,7 @@ from skillopt.execution.access import expect_chosen
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
 from skillopt.execution.metering import Caps, Cluster, Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import LONGEST_SILENCE, Retry
+from skillopt.execution.retry import Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
@@ -57,22 +57,20 @@ class Drivers:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     retry: Retry | None = None
     sandbox: SandboxChoice = "auto"
-    clusters: tuple[Cluster, ...] = ()
+    cluster: Cluster | None = None
     workers: int = 1
     reviewer: Model | None = None
 
     def executor(self, notice: Callable[[str], None]) -> Executor:
         """Return what runs calls: threads, which wait for their rollouts where a cluster does them."""
-        clusters = self.clusters
-        if not clusters:
+        cluster = self.cluster
+        if cluster is None:
             return ThreadExecutor(self.workers, notice)
-        for cluster in clusters:
-            cluster.notice = notice
-            cluster.ready()
+        cluster.notice = notice
+        cluster.ready()
 
         def drop() -> None:
-            for cluster in clusters:
-                cluster.drop()
+            cluster.drop()
             stop_all_processes()
 
         return ThreadExecutor(self.workers, notice, drop)
@@ -136,14 +134,22 @@ def load_drivers(
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    settings = settings.by_target[0]
-    harness = _make_target(settings, suite, root, given, (meters, retry))
+    settings, own = settings.by_target[0], given.harness is not None
+    if not own:
+        table = find_agent_table(settings.harness, settings.agents)
+        check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
+    _expect_sandbox_in_ci(settings, suite, agent=not own and runs_agent(settings))
+    target = given.harness or load_target(settings, root)
+    cluster = open_cluster(settings, target, [task for _, task in suite.splits], own=own)
+    asks_once = not own and settings.harness.startswith("chat/")
+    mark, repeated = _mark(settings, suite), retry if asks_once else None
 
     def metered(role: str, own: Model | None, name: str, masking: Masking | None = None) -> Model:
         model = own or load_model(name, settings, _handoff(root))
         # The client programs repeat failed calls by themselves.
         repeats = retry if own is None and MODELS[name.partition("/")[0]].retried else None
-        longest = max(600.0, LONGEST_SILENCE + settings.retry_seconds)
+        # A call of an API is given up after 300 seconds without data, an agent's command line after 600.
+        longest = max(600.0, 300.0 + settings.retry_seconds)
         return MeteredModel(model, meters, role, longest, retry=repeats, masking=masking)
 
     judge = None
@@ -158,7 +164,7 @@ def load_drivers(
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
-        harness=harness,
+        harness=MeteredHarness(cluster or target, meters, mark, cluster, repeated),
         model=metered("optimizer", given.model, settings.model) if optimizer else None,
         judge=judge,
         meter=meter,
@@ -166,25 +172,10 @@ def load_drivers(
         verifiers=given.verifiers,
         retry=retry,
         sandbox=settings.sandbox,
-        clusters=(harness.cluster,) if harness.cluster else (),
+        cluster=cluster,
         workers=settings.workers,
         reviewer=metered("reviewer", None, settings.reviewer) if settings.reviewer else None,
     )
-
-
-def _make_target(
-    settings: Settings, suite: Suite, root: Path, given: Given, spending: tuple[Sequence[Meter], Retry]
-) -> MeteredHarness:
-    """Make the harness of one target."""
-    (meters, retry), own = spending, given.harness is not None
-    if not own:
-        table = find_agent_table(settings.harness, settings.agents)
-        check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
-    _expect_sandbox_in_ci(settings, suite, agent=not own and runs_agent(settings))
-    harness = given.harness or load_target(settings, root)
-    cluster = open_cluster(settings, harness, [task for _, task in suite.splits], own=own)
-    asks_once = not own and settings.harness.startswith("chat/")
-    return MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None)
 
 
 def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *, own: bool) -> Cluster | None:

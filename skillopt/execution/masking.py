@@ -29,12 +29,6 @@ _NO_SECRET: Final = re.compile(
 _SHORTEST: Final = 8
 """Characters of a value below which masking it would hide ordinary words."""
 
-_WRAPPED: Final = 16
-"""Characters of a value from which it is also found where lines were wrapped inside of it."""
-
-_SHORT: Final = 4000
-"""Characters of the longest texts that are kept with what masking made of them."""
-
 _LINE_BREAK: Final = r"(?:\r?\n[ \t>|#*]{0,20}|\\n[ \t]{0,20})?"
 """The end of a line, as it is or as JSON writes it, and what stands before the next."""
 
@@ -54,13 +48,14 @@ class Masking:
     def _known(self) -> re.Pattern[str] | None:
         forms = {form for secret in self.secrets for form in _forms(secret)}
         patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
-        patterns += [_LINE_BREAK.join(map(re.escape, one)) for one in sorted(self.secrets) if len(one) >= _WRAPPED]
+        long = (one for one in sorted(self.secrets) if len(one) >= 16)  # noqa: PLR2004 - lines may be wrapped in these
+        patterns += [_LINE_BREAK.join(map(re.escape, one)) for one in long]
         joined = "|".join(patterns)
         return re.compile(joined) if joined else None
 
     def text(self, text: str) -> str:
         """Replace the secrets and all that looks like a credential; short texts that come again are looked up."""
-        return self._looked_up(text) if len(text) <= _SHORT else self._masked(text)
+        return self._looked_up(text) if len(text) <= 4_000 else self._masked(text)  # noqa: PLR2004 - kept in memory
 
     @cached_property
     def _looked_up(self) -> Callable[[str], str]:

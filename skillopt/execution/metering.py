@@ -149,44 +149,40 @@ class Meter:
         return OutOfBudget(why)
 
 
+@dataclass(frozen=True, slots=True)
 class MeteredModel:
     """A model that reserves each call, repeats one that failed for a transient reason, and is sent no masked secret."""
 
-    def __init__(
-        self,
-        model: Model,
-        meters: Sequence[Meter],
-        role: str,
-        seconds: float = 0.0,
-        *,
-        retry: Retry | None = None,
-        masking: Masking | None = None,
-    ) -> None:
-        self._model = model
-        self._retry = retry or Retry(0.0)
-        self._meters = meters
-        self._role = role
-        self._seconds = seconds
-        self._mask: Callable[[str], str] = str if masking is None else masking.text
+    model: Model
+    meters: Sequence[Meter]
+    role: str
+    seconds: float = 0.0
+    retry: Retry | None = None
+    masking: Masking | None = None
 
     @property
     def identity(self) -> str:
         """Name the model."""
-        return self._model.identity
+        return self.model.identity
+
+    def _masked(self, prompt: str) -> str:
+        return prompt if self.masking is None else self.masking.text(prompt)
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
         """Bound what a call consumes."""
-        found = self._model.worst_case(self._mask(prompt), system=system)
+        found = self.model.worst_case(self._masked(prompt), system=system)
         return expect(Usage, found, f"worst_case of {self.identity!r} gives it")
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
-        asked = self._mask(prompt)
+        asked = self._masked(prompt)
         with ExitStack() as stack:
             bounded = partial(self.worst_case, asked, system=system)
-            role = "probe" if prompt == PROBE else self._role
-            calls = [stack.enter_context(meter.call(role, bounded, self._seconds)) for meter in self._meters]
-            found = self._retry.call(lambda: self._model.reply(asked, system=system, schema=schema), self.identity)
+            role = "probe" if prompt == PROBE else self.role
+            calls = [stack.enter_context(meter.call(role, bounded, self.seconds)) for meter in self.meters]
+            found = (self.retry or Retry(0.0)).call(
+                lambda: self.model.reply(asked, system=system, schema=schema), self.identity
+            )
             reply = expect(Reply, found, f"reply of {self.identity!r} gives it")
             for ended in calls:
                 ended(reply.usage)
@@ -214,31 +210,24 @@ class Cluster(Harness, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class MeteredHarness:
     """A harness that reserves each rollout; one whose node is lost is metered, and run once more on another."""
 
-    def __init__(
-        self,
-        harness: Harness,
-        meters: Sequence[Meter],
-        mark: str = "",
-        cluster: Cluster | None = None,
-        retry: Retry | None = None,
-    ) -> None:
-        self._harness = harness
-        self._meters = meters
-        self._mark = mark
-        self.cluster = cluster
-        self._retry = retry or Retry(0.0)
+    harness: Harness
+    meters: Sequence[Meter]
+    mark: str = ""
+    cluster: Cluster | None = None
+    retry: Retry | None = None
 
     @property
     def identity(self) -> str:
         """Name the target."""
-        return f"{self._harness.identity}{self._mark}"
+        return f"{self.harness.identity}{self.mark}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound what a rollout consumes."""
-        return expect(Usage, self._harness.worst_case(request), f"worst_case of {self.identity!r} gives it")
+        return expect(Usage, self.harness.worst_case(request), f"worst_case of {self.identity!r} gives it")
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task, on another node if the first one is lost."""
@@ -252,11 +241,11 @@ class MeteredHarness:
     def _run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         with ExitStack() as stack:
             calls = []
-            for meter in self._meters:
+            for meter in self.meters:
                 meter.admit_rollout()
                 bounded = meter.call("target", lambda: self.worst_case(request), request.task.timeout)
                 calls.append(stack.enter_context(bounded))
-            found = self._retry.call(lambda: self._harness.run(request, workspace), self.identity)
+            found = (self.retry or Retry(0.0)).call(lambda: self.harness.run(request, workspace), self.identity)
             trajectory = expect(Trajectory, found, f"run of {self.identity!r} gives it")
             reported = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
             for ended in calls:

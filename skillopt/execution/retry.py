@@ -2,27 +2,18 @@
 
 import time
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from math import inf
 from random import Random
-from threading import Lock, Timer
-from typing import Final, ParamSpec, TypeVar, cast
+from threading import Lock
+from typing import TypeVar, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
 from skillopt.protocols import Forge
 
-LONGEST_SILENCE: Final = 300.0
-"""Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
-
-_TOLD_AGAIN: Final = 60.0
-"""Seconds after which the same failure is told again."""
-
-_SILENT: Final = 20.0  # seconds without an answer after which a model is said to be silent
-
 _Value = TypeVar("_Value")
-_Given = ParamSpec("_Given")
 
 
 class Retry:
@@ -33,13 +24,12 @@ class Retry:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        timer: Callable[[float, Callable[[], None]], Timer] = Timer,
     ) -> None:
         self.listener: Callable[[str], None] | None = None
         """Told why calls wait, at most once a minute."""
         self._seconds = seconds
         self._clock = clock
-        self._sleep, self._timer = sleep, timer
+        self._sleep = sleep
         self._told_at = -inf
         self._lock = Lock()
         self._answered_at: dict[str, float] = {}
@@ -62,34 +52,21 @@ class Retry:
             wait=self._pause,
             stop=is_over,
             sleep=self._sleep,
-            before_sleep=lambda now: self._tell(
-                str(_error(now)), f"trying again in {max(1.0, now.upcoming_sleep):.0f} s"
-            ),
+            before_sleep=self._tell,
             retry_error_callback=_give_up,
         )
-        answer = repeated(partial(self._heard, request, whom) if whom else request)
+        answer = repeated(request)
         self._answered_at[whom] = self._clock()
         return answer
 
-    def _heard(self, request: Callable[[], _Value], whom: str) -> _Value:
-        """Ask once, and say so where no answer comes."""
-        limit = f"a call may be silent for {LONGEST_SILENCE:g} s"
-        silence = self._timer(_SILENT, partial(self._tell, f"no answer of {whom} for {_SILENT:g} s", limit))
-        silence.daemon = True
-        silence.start()
-        try:
-            return request()
-        finally:
-            silence.cancel()
-
-    def _tell(self, reason: str, then: str) -> None:
+    def _tell(self, state: RetryCallState) -> None:
         with self._lock:
             now = self._clock()
-            due = now - self._told_at >= _TOLD_AGAIN
+            due = now - self._told_at >= 60.0  # noqa: PLR2004 - a failure is told again each minute
             if due:
                 self._told_at = now
         if due and self.listener is not None:
-            self.listener(f"waiting: {reason}; {then}")
+            self.listener(f"waiting: {_error(state)}; trying again in {max(1.0, state.upcoming_sleep):.0f} s")
 
     def _pause(self, state: RetryCallState) -> float:
         backoff = min(30.0, 0.5 * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
@@ -115,18 +92,15 @@ def retrying_forge(forge: Forge, retry: Retry, clock: Callable[[], float] = time
 
 class _RetryingForge:
     def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float]) -> None:
-        self._forge = forge
-        self._retry = retry
-        self._clock = clock
+        self._forge, self._retry, self._clock = forge, retry, clock
         self._limit: ForgeLimitError | None = None
         self._limited_until = 0.0
 
     def __getattr__(self, name: str) -> object:
-        return self._retried(getattr(self._forge, name))
+        method: Callable[..., object] = getattr(self._forge, name)
 
-    def _retried(self, method: Callable[_Given, _Value]) -> Callable[_Given, _Value]:
         @wraps(method)
-        def ask(*given: _Given.args, **named: _Given.kwargs) -> _Value:
+        def ask(*given: object, **named: object) -> object:
             if self._limit is not None and self._clock() < self._limited_until:
                 raise self._limit
             try:

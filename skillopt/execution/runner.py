@@ -32,12 +32,6 @@ from skillopt.storage.ledger import Ledger, reply_key
 from skillopt.tasks import digest_of
 
 R = TypeVar("R")
-_ENOUGH_CUT_OFF: Final = 4
-"""Rollouts after which it is no accident that none was answered."""
-
-_MOST_FAILURES: Final = 5
-"""Failures in a row after which no more calls are made."""
-
 _PERMANENT: Final = frozenset(
     {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
 )
@@ -88,7 +82,7 @@ class RecordedRunner:
         self._drivers = drivers
         self._executor = executor or drivers.executor(observer.notice)
         self._observer = observer
-        self._breaker = CircuitBreaker(_MOST_FAILURES)
+        self._breaker = CircuitBreaker(5)  # failures in a row after which no more calls are made
         self._masking = environment_masking()
         if drivers.retry is not None:
             drivers.retry.listener = observer.notice
@@ -132,7 +126,11 @@ class RecordedRunner:
             self.paid_rollouts += len(pairs)
             self._counted.update(key for key, _ in pairs)
             self._failures |= failed
-            self._tell(failed.values())
+            for rollout in failed.values():
+                reason = rollout.reason or "it failed without a reason"
+                if reason not in self._told:
+                    self._told.add(reason)
+                    self._observer.notice(f"task {rollout.task_id} could not be measured: {reason}")
             scores += _scores(rollout for _, rollout in pairs)
             mean = fmean(scores) if scores else None
             self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, mean))
@@ -197,7 +195,7 @@ class RecordedRunner:
                 self._cut_off[key] = f"{rollout.status.value}: {said[:200]}"
             else:
                 self._answered = True
-        if not self._answered and len(self._cut_off) >= _ENOUGH_CUT_OFF:
+        if not self._answered and len(self._cut_off) >= 4:  # noqa: PLR2004 - of fewer it can be an accident
             raise InvalidMeasurementError(
                 f"expected answers, found {len(self._cut_off)} rollouts of which each was refused or cut off; the "
                 f"first: {next(iter(self._cut_off.values()))!r}; ask another model, raise its limits, or change the "
@@ -213,13 +211,6 @@ class RecordedRunner:
     def _show(self, activity: Activity) -> None:
         meter = self._drivers.meter
         self._observer.activity(replace(activity, asked=len(self._asked), spent=meter.spent, roles=meter.by_role))
-
-    def _tell(self, failed: Iterable[Rollout]) -> None:
-        for rollout in failed:
-            reason = rollout.reason or "it failed without a reason"
-            if reason not in self._told:
-                self._told.add(reason)
-                self._observer.notice(f"task {rollout.task_id} could not be measured: {reason}")
 
     def _count(self, usages: "dict[str, Usage]") -> None:
         for key in usages.keys() - self._counted:

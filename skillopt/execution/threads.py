@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -19,28 +20,23 @@ _AnyCall = Future[Any]
 _Ended = SimpleQueue["_AnyCall | None"]
 
 
+@dataclass(frozen=True, slots=True)
 class ThreadExecutor:
     """Runs calls on threads; after Ctrl-C those under way are waited for, after a second one they are ended.
 
     A call begins when the answer before it is recorded: what a kill costs is at most one call a worker.
     """
 
-    def __init__(
-        self,
-        workers: int,
-        notice: Callable[[str], None] = lambda _: None,
-        drop: Callable[[], None] = stop_all_processes,
-    ) -> None:
-        self._workers = workers
-        self._notice = notice
-        self._drop = drop
+    workers: int
+    notice: Callable[[str], None] = lambda _: None
+    drop: Callable[[], None] = stop_all_processes
 
     def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """Begin calls, and yield (index, result) in groups as they end; before an exception, what was running."""
         ended: _Ended = SimpleQueue()
         if not items:
             return
-        pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rollout")
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="rollout")
         calls: dict[_AnyCall, int] = {}
         waiting = iter(enumerate(items))
         at_once = False
@@ -54,11 +50,11 @@ class ThreadExecutor:
         try:
             # Behind the calls that have ended, so that it never comes between a call and its record.
             with _hear_ctrl_c(partial(ended.put, None)):
-                begin(self._workers)
+                begin(self.workers)
                 yield from self._hand_over(calls, ended, begin)
         except _DroppedError as dropped:
             at_once = True
-            self._drop()
+            self.drop()
             wait([call for call in calls if call.running()], 5.0)
             raise KeyboardInterrupt from dropped
         finally:
@@ -77,7 +73,7 @@ class ThreadExecutor:
             for call in [call for call in calls if failure is not None and call.cancel()]:
                 del calls[call]
             if interrupts and not dropped:  # only now, when nothing more can start
-                self._notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
+                self.notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
             if done := [(index, call.result()) for index, call in made if not call.exception()]:
                 yield done
             if dropped:

@@ -95,7 +95,8 @@ def load_view(
     for name, fold in zip(FOLDS, (tasks.folds if tasks else None) or (), strict=False):
         splits |= {task.id: name for task in fold}
     identity = scored_by(record)
-    results = ledger.results(digests_of(start, events), identity)
+    compared = digests_of(start, events)
+    results = [row for row in ledger.run_results(record.id, compared, identity) if row.skill in compared]
     commits, draft = _in_git(project, record)
     view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft))
     if tasks is None:

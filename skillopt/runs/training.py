@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from skillopt.errors import NothingMeasuredError
 from skillopt.execution.calls import run_training
-from skillopt.execution.memory import memory_baseline
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import Headline
@@ -47,7 +46,6 @@ class Optimized:
     headline: Headline | None = None
     draft_headline: Headline | None = None
     why_nothing: str = ""
-    memory_warning: str = ""
     capped: bool = False
 
 
@@ -83,7 +81,6 @@ def optimize(
         used = ledger.spending(record.id)
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
-    waiting, memory = gained_by_draft(done.events), memory_baseline(plan.suite)
     return Optimized(
         run=done.run,
         skill=name,
@@ -100,8 +97,7 @@ def optimize(
         spent=used,
         draft=run.draft,
         headline=done.headline,
-        draft_headline=waiting,
+        draft_headline=gained_by_draft(done.events),
         why_nothing=why_nothing(done.events),
-        memory_warning=memory.warning(done.headline or waiting) if memory else "",
         capped=any(isinstance(event, RunEnded) and event.capped for event in done.events[-1:]),
     )

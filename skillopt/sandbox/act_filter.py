@@ -12,10 +12,8 @@ from collections.abc import Mapping
 
 _LOAD, _EQUAL, _LEAST, _BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
 _ALLOW, _HOLD, _MISSING, _REFUSED = 0x7FFF0000, 0x7FC00000, 0x00050026, 0x00050001  # errno ENOSYS, and EPERM
-_ARGUMENTS = 16  # offset in struct seccomp_data, after the number at 0 and the architecture at 4
 _URING, _FOREIGN = 425, 0x40000000  # io_uring_setup, and the numbers of x32
 _FLAGS, _WAIT_KILLABLE = 8 | 4, 32  # NEW_LISTENER and SPEC_ALLOW; the last came with Linux 5.19
-_NO_NEW_PRIVILEGES = 38  # of prctl
 _READS_SINCE = (6, 6)  # from here on the kernel hands a call to who waits at once: 10 µs each instead of 200
 _MACHINES = {"x86_64": (0xC000003E, 317), "aarch64": (0xC00000B7, 277)}  # architecture, number of `seccomp`
 YES = b"y"
@@ -66,7 +64,7 @@ def become_recorded(outside: socket.socket, argv: list[str], environment: Mappin
 def _install(architecture: int, seccomp: int) -> int:
     system = ctypes.CDLL(None, use_errno=True)
     code = ctypes.create_string_buffer(_filter(architecture, reads=records_reads()))
-    system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    system.prctl(38, 1, 0, 0, 0)  # no new privileges
     program = struct.pack("HP", len(code) // 8, ctypes.addressof(code))
     listener = system.syscall(seccomp, 1, _FLAGS | _WAIT_KILLABLE, program)
     return int(listener if listener >= 0 else system.syscall(seccomp, 1, _FLAGS, program))
@@ -86,7 +84,8 @@ def _filter(architecture: int, *, reads: bool) -> bytes:
     """Write the filter that holds calls back."""
     steps: list[tuple[int, int, int, int]] = []
     for number, (kind, _, argument) in FORMS[architecture].items():
-        held, low = [(_RETURN, 0, 0, _HOLD)], (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
+        # In struct seccomp_data arguments begin at 16, after the number at 0 and the architecture at 4.
+        held, low = [(_RETURN, 0, 0, _HOLD)], (_LOAD, 0, 0, 16 + 8 * argument)
         if kind == "opened" and not reads:
             held = [low, (_BITS, 0, 1, WRITES), *held, (_RETURN, 0, 0, _ALLOW)]
         elif kind == "address of data":  # without one, the data is for whom the socket is connected to

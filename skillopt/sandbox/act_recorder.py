@@ -18,7 +18,6 @@ from skillopt.sandbox.act_filter import FORMS, WRITES, YES, records_reads
 
 _RECEIVE, _ANSWER, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104  # ioctl numbers of a seccomp listener
 _CALL, _REPLY, _GO_ON = struct.Struct("QIIiIQ6Q"), struct.Struct("QqiI"), 1
-_TAKE_FILE = 438  # pidfd_getfd, the same on every architecture
 _HERE = -100  # AT_FDCWD
 _MOST, _LONGEST, _MOST_KNOWN = 100, 200, 10_000
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix", "/snap", "/sys", "/dev")
@@ -200,5 +199,6 @@ class HeldCalls:
 def _take_file(pid: int, number: int) -> int:
     """Return a number of ours for an open file of a process; negative where the system does not allow it."""
     with suppress(OSError, AttributeError):
-        return int(ctypes.CDLL(None).syscall(_TAKE_FILE, os.pidfd_open(pid), number, 0))
+        # 438 is pidfd_getfd on every architecture.
+        return int(ctypes.CDLL(None).syscall(438, os.pidfd_open(pid), number, 0))
     return -1

@@ -35,7 +35,6 @@ from skillopt.sandbox.workspace import Workspace
 SandboxChoice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"
-_NET: Final = "net"
 _FILTER: Final = ".no-links"
 _MOST_MOUNTS: Final = 100
 """Files that are mounted by themselves: 100 take 0.15 s, 300 half a second; of more, hard links are refused as well."""
@@ -61,7 +60,6 @@ _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-sessi
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
 _SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "nix")
 _SECONDS: Final = 20.0  # for a start that takes a tenth of a second, on a machine that is busy
-_LARGEST_TMPFS: Final = str(1 << 30)
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
 
 
@@ -91,26 +89,6 @@ class Sandbox:
                 f"expected a working bubblewrap for sandbox=bwrap, found that {_trouble()}; install the "
                 "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
-
-    def wrap(  # noqa: PLR0913 - each is one part of a command line
-        self,
-        argv: Sequence[str],
-        home: str,
-        workspace: str,
-        *urls: str,
-        shown: Sequence[str] = (),
-        record: str = "",
-        env: Mapping[str, str] | None = None,
-        start: str = "",
-    ) -> tuple[str, ...]:
-        """Return the command line that runs another one in the sandbox, and records in a file what that one does.
-
-        With `start`, the workspace is the root of the file system inside, and that is the folder in it to start in.
-        """
-        if not self.active:
-            return tuple(argv)
-        own, ends = (home, workspace), _endpoints(urls)
-        return _boxed(argv, own, ends, shown, record=record, env=env or {}, start=start)
 
     def wrap_check(
         self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = (), unlinked: Sequence[str] = ()
@@ -158,17 +136,22 @@ class Sandbox:
         return (*closed, "--chdir", workdir, "--", *argv)
 
 
-def _boxed(  # noqa: PLR0913, PLR0917 - as above
+def box_agent(  # noqa: PLR0913 - each is one part of a command line
     argv: Sequence[str],
-    own: tuple[str, str],
+    home: str,
+    workspace: str,
     endpoints: Sequence[tuple[str, int]],
+    *,
     shown: Sequence[str] = (),
     record: str = "",
     env: Mapping[str, str] = MappingProxyType({}),
     start: str = "",
 ) -> tuple[str, ...]:
-    home, workspace = own
-    net, hosts, servers = Path(home, _NET), Path(home, "hosts"), Path(home, "resolv.conf")
+    """Return the command line that runs another one in the sandbox, and records in a file what that one does.
+
+    With `start`, the workspace is the root of the file system inside, and that is the folder in it to start in.
+    """
+    net, hosts, servers = Path(home, "net"), Path(home, "hosts"), Path(home, "resolv.conf")
     net.mkdir(exist_ok=True)
     pairs = [os.fsencode(f"{name}={value}") + b"\0" for name, value in env.items()]
     Path(net, ENVIRONMENT).write_bytes(b"".join(pairs))
@@ -183,7 +166,7 @@ def _boxed(  # noqa: PLR0913, PLR0917 - as above
     # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
     programs = [program for program in (argv[0], gateway[0]) if program not in shown]
     wanted = (*_kept(programs), *shown, sys.base_prefix, _PACKAGE)
-    mounts = _root_mounts(workspace, (home,), wanted) if start else _mounts(own, programs, shown)
+    mounts = _root_mounts(workspace, (home,), wanted) if start else _mounts((home, workspace), programs, shown)
     named: tuple[str, ...] = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     if Path(_RESOLVER).exists():  # where there is none, programs ask this machine anyway
         named += ("--ro-bind", str(servers), os.path.realpath(_RESOLVER))
@@ -202,7 +185,7 @@ def _trouble() -> str:
         return "bubblewrap (bwrap) is missing"
     with Workspace.create() as home, Workspace.create() as workspace:
         try:
-            argv = _boxed(("/bin/sh", "-c", ":"), (home.path, workspace.path), [("provider.invalid", 443)])
+            argv = box_agent(("/bin/sh", "-c", ":"), home.path, workspace.path, [("provider.invalid", 443)])
             ended = run_process(argv, workspace.path, {}, _SECONDS)
         except (InfrastructureError, OSError) as error:
             return f"bubblewrap (bwrap) does not work here ({error})"
@@ -249,7 +232,7 @@ def _root_mounts(root: str, writable: Sequence[str], others: Sequence[str]) -> t
 
 def _tmpfs(place: str) -> tuple[str, ...]:
     """Mount an empty folder in memory that cannot fill it; bubblewrap before 0.7 knows no sizes."""
-    return (*(("--size", _LARGEST_TMPFS) if _knows_sizes() else ()), "--tmpfs", place)
+    return (*(("--size", str(1 << 30)) if _knows_sizes() else ()), "--tmpfs", place)
 
 
 @lru_cache(maxsize=1)
@@ -295,7 +278,8 @@ def _kept(programs: Sequence[str]) -> list[str]:
     return kept
 
 
-def _endpoints(urls: Sequence[str]) -> list[tuple[str, int]]:
+def endpoints_of(urls: Sequence[str]) -> list[tuple[str, int]]:
+    """List the hosts and ports that an agent reaches: those of its provider, and of this machine's proxies."""
     proxies = [os.environ[name] for name in _PROXIES if os.environ.get(name)]
     found = []
     for address in filter(None, (*urls, *proxies)):

@@ -23,8 +23,6 @@ from skillopt.sandbox.act_recorder import ActRecord, HeldCalls, asked_name, prox
 
 _CHUNK = 1 << 16
 _AMBIENT, _CLEAR_ALL = 47, 4  # of prctl, from <linux/prctl.h>
-_MEETING = "meeting"
-_NAME_SERVER = ("127.0.0.1", 53)
 _FAILED = b"\x81\x82"  # flags of an answer of DNS: the server failed, as where there is no network
 ENVIRONMENT = "environment"
 """File of the folder with the program's environment, `NAME=VALUE` with a zero byte behind each."""
@@ -49,7 +47,7 @@ def outside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> i
 def border(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
     """Open the listeners and hand them out, drop the capability that this took, and become a command."""
     names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    names.bind(_NAME_SERVER)
+    names.bind(("127.0.0.1", 53))
     listeners = [names, *(socket.create_server(endpoint, backlog=128) for endpoint in endpoints)]
     with _connect(folder) as meeting:
         socket.send_fds(meeting, [b"x"], [listener.fileno() for listener in listeners])
@@ -105,7 +103,7 @@ def _connect(folder: str) -> socket.socket:
 
 def _short(folder: str) -> str:
     """Name the socket file through its folder's number: the system takes no more than 107 bytes of an address."""
-    return f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}/{_MEETING}"
+    return f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}/meeting"
 
 
 def _serve(listener: socket.socket, endpoint: tuple[str, int], record: ActRecord) -> None:

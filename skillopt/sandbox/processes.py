@@ -31,14 +31,11 @@ from skillopt.tasks import File
 
 _POLL_SECONDS: Final = 0.05  # half of how often the limits look at processes
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
-_FIRST_TO_DIE: Final = "1000"
 _SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
 _abandoned = threading.Event()
 _GIBIBYTE: Final = 1 << 30
 _PROCESSES_SECONDS: Final = 0.1  # often enough to end a fork bomb before it fills the machine's table
 _DISK_SECONDS: Final = 0.5  # seldomer: every folder is walked
-_SHARE: Final = 10
-"""Looking takes at most one part in so many of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,11 @@ class Watch:
         begun = time.monotonic()
         found = ""
         if begun >= self._next_processes:
-            found = self._processes(root)
+            tree, most = [root, *descendants(root)], self._limits.memory
+            if len(tree) > self._limits.processes:
+                found = f"more than {self._limits.processes} processes"
+            elif sum(map(_unshared, tree)) > most:
+                found = f"more than {most / _GIBIBYTE:.1f} GiB of memory"
             self._next_processes = _next(begun, _PROCESSES_SECONDS)
         if not found and begun >= self._next_disk:
             used, most = sum(folder_size(folder, on_disk=True) for folder in self._folders), self._limits.disk
@@ -90,17 +91,10 @@ class Watch:
             self._next_disk = _next(begun, _DISK_SECONDS)
         return found
 
-    def _processes(self, root: int) -> str:
-        tree = [root, *descendants(root)]
-        if len(tree) > self._limits.processes:
-            return f"more than {self._limits.processes} processes"
-        used, most = sum(_unshared(number) for number in tree), self._limits.memory
-        return f"more than {most / _GIBIBYTE:.1f} GiB of memory" if used > most else ""
-
 
 def _next(begun: float, pause: float) -> float:
     now = time.monotonic()
-    return now + max(pause, _SHARE * (now - begun))
+    return now + max(pause, 10 * (now - begun))  # looking takes at most a tenth of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +151,14 @@ def run_process(  # noqa: PLR0913 - the last three are seldom given
         except (OSError, ValueError) as error:
             problem = f"could not start {argv[0]!r}: {error}"
             raise InfrastructureError(f"{problem}; install it, or correct the command") from error
-        if limits is not None:
-            _bound(process.pid, limits)
+        if limits is not None and sys.platform == "linux":
+            with suppress(OSError):
+                resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
+                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")  # the first to die
         watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
         with process:
             return _follow(process, timeout, output_limit, watch, threading.Event() if whatever else _abandoned)
-
-
-def _bound(number: int, limits: Limits) -> None:
-    if sys.platform != "linux":
-        return
-    with suppress(OSError):
-        resource.prlimit(number, resource.RLIMIT_CORE, (0, 0))
-        resource.prlimit(number, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
-        Path(f"/proc/{number}/oom_score_adj").write_text(_FIRST_TO_DIE, encoding="ascii")
 
 
 class _Capture:

@@ -1,15 +1,15 @@
 """Port of tasks with a file system of their own: what makes a workspace its root, and runs programs in it."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from skillopt.contrib import find_driver
 from skillopt.errors import InfrastructureError
+from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.processes import ProcessResult
 from skillopt.tasks import Environment, File
 
 ExecutorChoice = Literal["auto", "sandbox", "container"]
@@ -32,10 +32,8 @@ class TaskRoot(Protocol):
     @property
     def contained(self) -> bool: ...
 
-    def run(
-        self, argv: Sequence[str], seconds: float, box: Sandbox, given: Mapping[str, str] | None = None
-    ) -> ProcessResult:
-        """Run a program, with folders of ours in place of some of the root's."""
+    def score(self, files: Iterable[File], argv: Sequence[str], seconds: float, box: Sandbox) -> Score:
+        """Score what was left in it by the program of a verifier with these files, in place."""
         ...
 
     def programs(self) -> tuple[tuple[str, ...], dict[str, str]]:

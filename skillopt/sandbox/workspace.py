@@ -34,10 +34,8 @@ _DEEPEST: Final = 64
 _FEW: Final = 1_000
 """Entries that are removed at once, in about 0.1 s; of more a process takes care that nobody waits for."""
 
-_LARGEST: Final = 1_000_000_000  # bytes, as the message says
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _Made = Iterator["Workspace"]
-_BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
 
 
 def check_path(path: str) -> None:
@@ -142,7 +140,7 @@ def find_files(
                 most -= len(inner)
                 found[name] = None
                 waiting += [each for each in inner if each not in found and wanted(each)]
-        if most < 0 or size > _LARGEST:
+        if most < 0 or size > 10**9:
             return Unreadable(
                 f"expected at most {limit:,} files and folders and 1 GB where files are collected, found more"
             )
@@ -168,7 +166,8 @@ def folder_size(folder: str, *, on_disk: bool) -> int:
     for _, entry in _walk(folder, _MOST_ENTRIES):
         with _skipping_unreachable():
             found = entry.stat(follow_symlinks=False)
-            size += found.st_blocks * _BLOCK if on_disk else found.st_size
+            # The unit of st_blocks is 512 bytes, whatever the disk has.
+            size += found.st_blocks * 512 if on_disk else found.st_size
     return size
 
 

@@ -18,8 +18,6 @@ _LONGEST: Final = 64
 """Characters of a name, as the specification has it."""
 
 _OTHER = re.compile(r"[^a-z0-9]+")
-_GENERIC: Final = ("skills", "plugins", "plugin")
-"""Folders that say nothing about what is in them."""
 
 
 def skill_name(text: str) -> str:
@@ -61,4 +59,5 @@ def name_skills(
 def _without_generic(path: str) -> str:
     """Spell a path by the folders that tell it from others."""
     *folders, last = path.split("/")
-    return skill_name("-".join([*(folder for folder in folders if folder not in _GENERIC), last]))
+    told = (folder for folder in folders if folder not in ("skills", "plugins", "plugin"))
+    return skill_name("-".join([*told, last]))

@@ -11,6 +11,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from unicodedata import category
@@ -54,13 +55,6 @@ _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
 _TRAINED = "//"
 """In an encoded skill it comes before the names of what is trained beside SKILL.md."""
 
-_DEEPEST = 12  # folders above a skill: a bound for trees that lead in circles
-_MOST_FOLDERS = 20_000
-"""Folders that are looked into where no git says what belongs to a project."""
-
-_MOST_LINKS = 40
-"""Links that are followed from one place, as many as Linux follows."""
-
 _MOST_LISTED = 100_000
 """Files of a skill folder that are looked at."""
 
@@ -82,9 +76,9 @@ def is_fixture(folder: str) -> bool:
 def find_skill_folders(root: Path) -> list[str]:
     """List the folders below a root that hold a SKILL.md, sorted, where no git lists them; links are not followed."""
     found: list[str] = []
-    for number, (folder, folders, names) in enumerate(os.walk(root)):
+    for folder, folders, names in islice(os.walk(root), 20_000):  # where no git says what belongs to a project
         path = Path(folder).relative_to(root)
-        deep = len(path.parts) >= _DEEPEST or number >= _MOST_FOLDERS
+        deep = len(path.parts) >= 12  # noqa: PLR2004 - a bound for trees that lead in circles
         folders[:] = [] if deep else sorted(name for name in folders if name not in _LEFT_OUT)
         if SKILL_FILE in names:
             found.append(path.as_posix())
@@ -160,7 +154,7 @@ def follow_links(path: str, link_at: Callable[[str], str | None]) -> str | None:
 
     Work trees and commits are read by the same steps: git itself finds nothing behind a link such as `./notes.md`.
     """
-    ahead, done, left = path.split("/"), list[str](), _MOST_LINKS
+    ahead, done, left = path.split("/"), list[str](), 40  # links, as many as Linux follows
     while ahead:
         part, *ahead = ahead
         if part == ".." and not done:

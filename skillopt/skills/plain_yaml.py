@@ -29,7 +29,6 @@ MAX_YAML_DEPTH: Final = 16
 ValuePath = tuple[str | int, ...]
 """Keys and indices that lead to a part of a value."""
 
-_LONGEST_NUMBER: Final = 64  # digits: Python refuses to read thousands
 _COMMENT: Final = re.compile(r"[ \t]+#")
 _HINTS: Final = {
     "mapping values": "put a value that contains ': ' in quotes",
@@ -161,7 +160,7 @@ class _Builder:
         tag = self.yaml.resolver.resolve(ScalarNode, event.value, event.implicit)
         if not str(tag).endswith((":int", ":float", ":bool", ":null")):
             return str(event.value)
-        if len(event.value) > _LONGEST_NUMBER:
+        if len(event.value) > 64:  # noqa: PLR2004 - Python refuses to read thousands of digits
             _refuse(event, f"expected text or a number, found {len(event.value)} digits; put them in quotes")
         try:
             value = self.yaml.constructor.construct_object(ScalarNode(tag, event.value))

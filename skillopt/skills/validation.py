@@ -58,9 +58,6 @@ _CLAUDE_KEYS = (
 )
 _CLAUDE_LISTING = 1536  # characters, as Claude Code documents it
 _MOST_SHOWN = 60  # characters: a finding is one line
-_ALIKE = 0.8
-"""Likeness from which on an unknown key is taken for a mistyped one."""
-
 _NO_DESCRIPTION = "found no description; the first heading or paragraph is listed instead, so say when to use the skill"
 _NO_FRONTMATTER = (
     "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
@@ -236,7 +233,8 @@ def _keys(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Summarise the keys that nobody knows: most skills have some, and they do no harm."""
     unknown = [name for name in frontmatter.values if name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
     if unknown:
-        near = {name: get_close_matches(name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for name in unknown}
+        # From a likeness of 0.8 on an unknown key is taken for a mistyped one.
+        near = {name: get_close_matches(name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, 0.8) for name in unknown}
         names = ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
         yield _warning(frontmatter.line_of(unknown[0]), f"unknown keys: {names}; 'metadata' is the place for own ones")
 

@@ -30,11 +30,6 @@ from skillopt.rollouts import Usage
 from skillopt.storage.locks import state_folder
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
-_STARTING: Final = timedelta(seconds=60)
-"""How long a process may take until it holds its lock."""
-
-_TAIL: Final = 4_000  # bytes of progress, some fifty lines
-_MOST_OUTPUT: Final = 200_000  # bytes: more than a client shows
 _INTERRUPTED: Final = 130  # as shells give it
 
 
@@ -239,7 +234,8 @@ def _state(code: int | None, *, alive: bool, cancelled: bool) -> JobState:
 
 def _alive(folder: Path, order: _Order) -> bool:
     if not (folder / "pid").exists():
-        return datetime.now(UTC) - datetime.fromisoformat(order.created_at) < _STARTING
+        # A process may take a minute until it holds its lock.
+        return datetime.now(UTC) - datetime.fromisoformat(order.created_at) < timedelta(minutes=1)
     try:
         with FileLock(folder / "lock", timeout=0):
             return False
@@ -261,8 +257,8 @@ def _part(path: Path, *, last: bool = False) -> str:
     try:
         with path.open("rb") as file:
             if last:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4_000))  # some fifty lines of progress
+            return file.read(200_000).decode("utf-8", "replace")  # more than a client shows
     except OSError:
         return ""
 

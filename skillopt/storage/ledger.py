@@ -10,7 +10,7 @@ Invariants:
 import json
 import sqlite3
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,7 +33,6 @@ _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _COLUMNS: Final = """key, kind, run, task, skill, repeat, score, passed, input_tokens, output_tokens, usd, at, identity,
 judge_calls, judge_tokens, judge_usd, digest"""
 _FROM: Final = f"SELECT {_COLUMNS} FROM calls WHERE"  # noqa: S608 - our own text, as all that follows
-_RESULTS: Final = f"{_FROM} kind = 'rollout' AND identity = ? AND skill IN"
 _RUN_RESULTS: Final = f"{_FROM} kind = 'rollout' AND (run = ? OR identity = ? AND skill IN"
 # The newest are found in the index alone; only their own rows are read.
 _NEWEST_RESULTS: Final = f"""{_FROM} key IN (
@@ -49,8 +48,6 @@ SELECT COUNT(*), AVG(tokens), CASE WHEN COUNT(usd) = COUNT(*) THEN AVG(usd) END 
 """
 _NEWEST: Final = 500
 """Answers whose costs and times are read: what the others took says little of what one takes now."""
-
-_BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +106,6 @@ class ResultRow:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many rollouts and replies are recorded."""
-
-    rollouts: int
-    replies: int
-
-
 def noun_of(role: str) -> str:
     """Name what the ledger counts of a role: whole rollouts of the target, calls of the others."""
     return "rollout" if role == "target" else "call"
@@ -131,13 +120,7 @@ class Ledger:
         self._now = now
 
     @classmethod
-    def open(
-        cls,
-        root: Path,
-        *,
-        read_only: bool = False,
-        now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
-    ) -> "Ledger":
+    def open(cls, root: Path, *, read_only: bool = False) -> "Ledger":
         """Open the ledger of a project; made when missing, unless only to be read."""
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
@@ -148,7 +131,7 @@ class Ledger:
             if not path.exists():
                 create_database(path)
             database = connect_database(path, read_only=read_only)
-        return cls(path, database, now)
+        return cls(path, database, lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def close(self) -> None:
         """Close the database."""
@@ -273,15 +256,6 @@ class Ledger:
         """List the events of a run in order."""
         return [EventRow(*row[2:]) for row in self._sound(f"{_EVENTS} ORDER BY seq", [run])]
 
-    def results(self, skills: Sequence[str], identity: str) -> list[ResultRow]:
-        """List the results of the recorded rollouts of some skills by one target, whichever run paid for them."""
-        results: list[ResultRow] = []
-        for start in range(0, len(skills), _CHUNK):
-            chunk = skills[start : start + _CHUNK]
-            query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
-            results += map(_result, self._sound(query, [identity, *chunk]))
-        return results
-
     def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
         """List the results of rollouts that a run paid for, and of some skills by one target, with their keys."""
         results: dict[str, ResultRow] = {}
@@ -295,10 +269,9 @@ class Ledger:
         """List the results of the newest rollouts by one target, at most so many, with their keys, oldest first."""
         return [_result(row) for row in self._sound(_NEWEST_RESULTS, [identity, most])]
 
-    def counts(self) -> Counts:
-        """Count what is recorded."""
-        counts = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
-        return Counts(counts.get("rollout", 0), counts.get("reply", 0))
+    def counts(self) -> Counter[str]:
+        """Count what is recorded by its kind: `rollout`, `reply`, or what else."""
+        return Counter(dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", [])))
 
     def spending(self, run: str) -> dict[str, Usage]:
         """Sum the usage that a run paid for by role; roles that did nothing are left out."""
@@ -323,7 +296,7 @@ class Ledger:
 
     def was_billed(self) -> bool:
         """Return whether any recorded rollout or reply cost dollars."""
-        return bool(self._read(_BILLED, []))
+        return bool(self._read("SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1", []))
 
     def _payloads(self, query: str, keys: Sequence[str], shape: type[_Answer], *values: str) -> dict[str, _Answer]:
         values_by_key: dict[str, _Answer] = {}

@@ -6,7 +6,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from filelock import BaseFileLock, FileLock, Timeout
 
@@ -30,19 +29,13 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
-_WAIT_SECONDS: Final = 0.3
-"""A writer waits so long, because `is_locked` takes the lock for a moment, too."""
-
-_REVIEW_SECONDS: Final = 30.0
-"""A decision of a person takes a moment; whoever comes meanwhile waits for it."""
-
-
 @contextmanager
 def writer_lock(root: Path, skill: str) -> Iterator[None]:
     """Hold the lock of the only process that may train a skill; it ends with the process, however that ends."""
     folder = state_folder(root) / "locks"
     holder = folder / f"{skill}.pid"
-    with _held(FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS), holder) as is_ours:
+    # It waits a little, because `is_locked` takes the lock for a moment, too.
+    with _held(FileLock(folder / f"{skill}.lock", timeout=0.3), holder) as is_ours:
         if not is_ours:
             pid = holder.read_text(encoding="utf-8") if holder.exists() else ""
             told = (
@@ -59,7 +52,8 @@ def review_lock(root: Path) -> Iterator[None]:
     The thread that holds it may take it again.
     """
     path = state_folder(root) / "review.lock"
-    with _held(FileLock(path, timeout=_REVIEW_SECONDS, is_singleton=True)) as is_ours:
+    # A decision of a person takes a moment, for which whoever comes meanwhile waits.
+    with _held(FileLock(path, timeout=30.0, is_singleton=True)) as is_ours:
         if not is_ours:
             raise BusyError(f"another process decides on drafted tasks in {root}; wait for it, then run this again")
         yield

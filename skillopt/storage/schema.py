@@ -73,8 +73,8 @@ def create_database(path: Path) -> None:
         staged.replace(path)
 
 
-def database_uri(path: Path, *, read_only: bool) -> str:
-    """Return the URI under which a database is opened.
+def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a database that is there.
 
     SQLite writes beside it even to read it. Where nobody can write, nobody changes it either, so it is opened as
     `immutable`, unless an interrupted writer left pages beside it that only a writer can bring in.
@@ -82,12 +82,7 @@ def database_uri(path: Path, *, read_only: bool) -> str:
     log = path.with_name(f"{path.name}-wal")
     left = log.exists() and log.stat().st_size > 0
     settled = read_only and not left and not os.access(path.parent, os.W_OK)
-    return f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if settled else 'mode=rw'}"
-
-
-def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open a database that is there."""
-    place = database_uri(path, read_only=read_only)
+    place = f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if settled else 'mode=rw'}"
     database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
     try:
         _prepare(database, path, read_only=read_only)

@@ -11,9 +11,6 @@ from skillopt.tasks import File, VerifierSpec
 
 _NAMED_GROUP: Final = re.compile(r"(?<!\\)\(\?<(?![=!])")
 _FLAGS: Final = {"i": "ignore_case", "m": "multiline", "s": "dotall"}
-_HARMLESS: Final = frozenset("dguvy")
-"""Flags of JavaScript that change nothing for a search, or only how it is written."""
-
 _LONGEST_NAME: Final = 100  # a line of feedback
 
 
@@ -45,7 +42,8 @@ def pattern_check(
     pattern: str, flags: str = "", *, absent: bool = False, file: str = "", trace: bool = False
 ) -> TaskCheck:
     """Check that a pattern is in the answer, in a file or in all that was done, or is not."""
-    unknown = set(flags) - set(_FLAGS) - _HARMLESS
+    # The last are flags of JavaScript that change nothing for a search, or only how it is written.
+    unknown = set(flags) - set(_FLAGS) - set("dguvy")
     if unknown:
         raise SuiteError(f"expected flags of {''.join(_FLAGS)}, found {flags!r}; correct them")
     chosen = {_FLAGS[flag]: True for flag in sorted(flags) if flag in _FLAGS}

@@ -5,6 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import ClassVar, Final, TypeVar
 
@@ -80,7 +81,7 @@ def task_id(name: str, otherwise: str) -> str:
     return "-".join(re.findall(r"[\w.]+", name.lower()))[:100].strip("-") or otherwise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folder:
     """A folder whose files tasks may name; what leads out of it is refused."""
 
@@ -88,12 +89,19 @@ class Folder:
     base: Path
     contents: dict[str, bytes] = field(default_factory=dict)
 
+    @cached_property
+    def _real_root(self) -> str:
+        """Where it is, its links followed: asked for with every one of thousands of files."""
+        return os.path.realpath(self.root)
+
     def place(self, name: str) -> Path:
         """Return the path of a file or folder."""
+        there, base, root = self.exists(name), self.base, self._real_root
         # Some write paths from where they start their tool, the root of the repository.
-        base = self.root if not self.exists(name) and Folder(self.root, self.root).exists(name) else self.base
+        if not there and Folder(self.root, self.root).exists(name):
+            there, base = True, self.root
         try:
-            root, real = os.path.realpath(self.root), os.path.realpath(base / name)
+            real = os.path.realpath(base / name)
         except (OSError, ValueError) as error:
             raise _unusable(name) from error
         if os.path.commonpath((root, real)) != root:
@@ -102,19 +110,19 @@ class Folder:
             raise SuiteError(
                 f"expected a file for agents, found {name!r}, which tools or credentials are in; remove it"
             )
-        if not Path(real).exists():
+        if not there:
             raise SuiteError(f"expected a file {name!r} in {self.base}, found none; add it or correct the path")
         return Path(real)
 
     def exists(self, name: str) -> bool:
         """Return whether there is a file or folder of this name, relative to `base`."""
         try:
-            os.lstat(self.base / name)
-            return (self.base / name).exists()
+            os.stat(self.base / name)  # noqa: PTH116 - its own `exists` takes a name that is too long for none
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, ValueError) as error:
             raise _unusable(name) from error
+        return True
 
     def glob(self, pattern: str) -> list[Path]:
         """List what fits a pattern, sorted; one that starts outside would have whole disks searched."""

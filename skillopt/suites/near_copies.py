@@ -8,9 +8,6 @@ from typing import Final
 
 from skillopt.tasks import digest_of
 
-_ALIKE: Final = 0.6
-"""Share of words in common from which two requests are near copies."""
-
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
@@ -46,4 +43,5 @@ def _words(text: str) -> frozenset[str]:
 
 def _are_alike(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
     shared = len(one & other)
-    return bool(shared) and shared / (len(one) + len(other) - shared) >= _ALIKE
+    union = len(one) + len(other) - shared
+    return bool(shared) and shared / union >= 0.6  # noqa: PLR2004 - the share of words that near copies have in common

@@ -12,27 +12,24 @@ FOLDS_BELOW: Final = 48
 LEAST_TEST: Final = 8
 """With fewer held-out tasks a release check can hardly tell anything, whatever the gain."""
 
-_VAL_TASKS: Final = 24
-"""Most `val` tasks of middling suites: 24 tell a gain of four tasks in ten in 19 of 20 runs, 12 in two of three."""
-
-_VAL_SHARE: Final = 0.25  # of large suites, so that half of the tasks teach
-
 
 def plan_splits(name: str, tasks: Sequence[Task], shares: Mapping[Split, float] | None = None) -> Suite:
     """Divide tasks without given splits, by the tasks alone, so that no run learns from what another was judged on."""
     if shares is None and len(tasks) < FOLDS_BELOW:
         first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2))
         return Suite(name, tuple((Split.VAL, task) for task in tasks), (first, second) if first else None)
-    parts = divide(tasks, _sizes(len(tasks)) if shares is None else _sizes_of(len(tasks), shares))
+    if shares is None:
+        # 24 `val` tasks tell a gain of four tasks in ten in 19 of 20 runs, 12 in two of three; of large suites a
+        # quarter judges, so that half of the tasks teach. The rest is `test` if it can decide.
+        train = len(tasks) // 2
+        val = min(train, max(24, round(len(tasks) * 0.25)))
+        test = len(tasks) - val - train
+        sizes = (train, val, test) if test >= LEAST_TEST else (len(tasks) - val, val, 0)
+    else:
+        sizes = _sizes_of(len(tasks), shares)
+    parts = divide(tasks, sizes)
     splits = {task.id: split for split, part in zip(Split, parts, strict=True) for task in part}
     return Suite(name, tuple((splits[task.id], task) for task in tasks))
-
-
-def _sizes(tasks: int) -> tuple[int, int, int]:
-    """Return half to `train`, what decides well to `val`, and the rest to `test` if it can decide, else to `train`."""
-    val = min(tasks // 2, max(_VAL_TASKS, round(tasks * _VAL_SHARE)))
-    test = tasks - val - tasks // 2
-    return (tasks // 2, val, test) if test >= LEAST_TEST else (tasks - val, val, 0)
 
 
 def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]:
@@ -52,8 +49,6 @@ def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]
 
 
 _DATED: Final = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
-_LEAST_DATED: Final = 10  # below, a fifth is one task, which tells nothing
-_TEST_SHARE: Final = 0.2  # of dated tasks, the youngest
 
 
 def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, Split]:
@@ -77,7 +72,8 @@ def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, 
             for name in order
         }
     starts = [at for at in range(1, len(order)) if days[order[at]] != days[order[at - 1]]]
-    tested = round(len(order) * _TEST_SHARE) if len(order) >= _LEAST_DATED else 0
+    # The youngest fifth; below ten it is one task, which tells nothing.
+    tested = round(len(order) / 5) if len(order) >= 10 else 0  # noqa: PLR2004 - as above
     val = min(starts, key=lambda at: abs(at - len(order) // 2), default=0)
     test = min((at for at in starts if at > val), key=lambda at: abs(at - len(order) + tested), default=len(order))
     if not val:

@@ -22,7 +22,6 @@ _NEXT_KEY: Final = re.compile(r"^[^\s#-]", re.MULTILINE)
 _ITEM: Final = re.compile(r"^([ ]*)- ", re.MULTILINE)
 _INDENT: Final = "  "
 _NATIVE: Final = "native"
-_SUFFIXES: Final = (".yaml", ".yml", ".jsonl")
 _WITHOUT_TASKS: Final[tuple[object, ...]] = (None, {"tasks": []}, {"tasks": None})
 
 
@@ -34,7 +33,7 @@ def suite_file_of(suite: Path) -> Path:
             f"{suite}: expected a suite in the native format to add tasks to, found {format_}; make a copy with "
             "`skillopt import`, and set `suite` to that"
         )
-    if suite.is_file() or suite.suffix in _SUFFIXES:
+    if suite.is_file() or suite.suffix in (".yaml", ".yml", ".jsonl"):
         return suite
     lines, main = suite / "tasks.jsonl", suite / "suite.yaml"
     return lines if lines.exists() and not main.exists() else main

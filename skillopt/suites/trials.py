@@ -1,8 +1,6 @@
 """Try drafted tasks: which checks can be trusted, and which tasks an agent fails that has the skill."""
 
-import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -18,15 +16,6 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 from skillopt.verifiers import load_verifier
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_LONGEST: Final = 300
-"""Characters of a detail that are shown."""
-
-_NO_ROLLOUTS: Final = "the cap on rollouts leaves none for it; raise max_rollouts"
-
-_LEAST_ANSWER: Final = 4
-"""Shorter answers, as `yes` or `42`, stand in many a request by chance."""
-
 RunRequests = Callable[[Sequence[RolloutRequest]], Sequence[Rollout]]
 """Runs rollouts and answers in the order of the requests."""
 
@@ -39,8 +28,6 @@ class TrialResult(StrEnum):
     HARMED = "fails with the skill, passes without"
     EASY = "passes with the skill and without"
     EMPTY_PASSES = "an empty answer passes its checks"
-    ECHO_PASSES = "the request itself passes its checks"
-    LEAKS = "its answer stands in its prompt"
     UNSOLVED = "the model's own answer does not pass"
     TWICE = "there is such a task already"
     BROKEN = "its checks or files are wrong"
@@ -69,7 +56,6 @@ class Trials:
     """Who answers in the trials, and how much they may take."""
 
     empty: RunRequests
-    echo: RunRequests
     solver: RunRequests
     target: RunRequests
     repeats: int = 1
@@ -84,15 +70,8 @@ def try_drafts(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials, known:
         found = _at_sight(draft, contents)
         out |= {} if found is None else {draft.task.id: found}
         contents.add(draft.task.content_digest)
-    rounds = (
-        (trials.empty, TrialResult.EMPTY_PASSES),
-        (trials.echo, TrialResult.ECHO_PASSES),
-        (trials.solver, TrialResult.UNSOLVED),
-    )
-    for run, result in rounds:
-        # A judge costs something, and is not taken in by a request that comes back.
-        unjudged = result is TrialResult.ECHO_PASSES
-        left = [draft for draft in drafts if draft.task.id not in out and not (unjudged and draft.task.verifier.judged)]
+    for run, result in ((trials.empty, TrialResult.EMPTY_PASSES), (trials.solver, TrialResult.UNSOLVED)):
+        left = [draft for draft in drafts if draft.task.id not in out]
         rollouts = run([_request(skill if run is trials.solver else None, draft.task) for draft in left])
         for draft, rollout in zip(left, rollouts, strict=True):
             if rollout.score is None:
@@ -100,7 +79,8 @@ def try_drafts(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials, known:
             elif rollout.score.passed is not (result is TrialResult.UNSOLVED):
                 out[draft.task.id] = Tried(draft, result, _line(rollout.score.feedback))
     left = [draft for draft in drafts if draft.task.id not in out]
-    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_ROLLOUTS) for draft in left[trials.measured :]}
+    capped = "the cap on rollouts leaves none for it; raise max_rollouts"
+    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, capped) for draft in left[trials.measured :]}
     out |= _measured(left[: trials.measured], skill, trials)
     return tuple(out[draft.task.id] for draft in drafts)
 
@@ -119,31 +99,7 @@ def _at_sight(draft: TaskDraft, contents: set[str]) -> Tried | None:
         load_verifier(task.verifier)
     except SuiteError as error:
         return Tried(draft, TrialResult.BROKEN, _line(str(error)))
-    said = _words(task.prompt)
-    leaked = next((texts for texts in _answers(task) if all(_words(text) in said for text in texts)), ())
-    return Tried(draft, TrialResult.LEAKS, _line(", ".join(leaked))) if leaked else None
-
-
-def _answers(task: Task) -> Iterator[list[str]]:
-    """Yield per check the texts that a right answer must have, where they are long enough to say something."""
-    for part in task.verifier.parts:
-        if part.kind in {"exact", "json"}:
-            texts = list(_leaves(json.loads(part.options).get("value")))
-            if sum(len(_words(text).strip()) for text in texts) >= _LEAST_ANSWER:
-                yield texts
-
-
-def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
-
-
-def _words(text: str) -> str:
-    """Write the words of a text without case and punctuation, one space around each."""
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
+    return None
 
 
 def _measured(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials) -> dict[str, Tried]:
@@ -176,21 +132,19 @@ def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest
 
 
 def _line(text: str) -> str:
-    return truncate(" ".join(text.split()), _LONGEST)
+    return truncate(" ".join(text.split()), 300)  # some lines of a terminal
 
 
 _A_REPLY: Final = 6
 """Tasks that are asked for in one call: more would be written with less care, and fewer would be more alike."""
-
-_SPARE_CALLS: Final = 2
-"""Calls beyond those needed, for replies that hold fewer tasks than were asked for, or that must be repaired."""
 
 
 def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int) -> DraftReading:
     """Ask for drafts until there are enough, or a few calls more than needed were made."""
     drafts: list[TaskDraft] = []
     unread: list[tuple[str, str]] = []
-    calls, most = 0, -(-count // _A_REPLY) + _SPARE_CALLS
+    # Two calls more, for replies that hold fewer tasks than were asked for, or that must be repaired.
+    calls, most = 0, -(-count // _A_REPLY) + 2
     asked, broken = "", ""
     while len(drafts) < count and calls < most:
         wanted = min(_A_REPLY, count - len(drafts))
@@ -217,18 +171,15 @@ def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int)
     return DraftReading(tuple(drafts), tuple(unread))
 
 
-@dataclass(frozen=True, slots=True)
-class FixedAnswers:
-    """A harness that answers without any model and writes no files."""
+class EmptyAnswers:
+    """A harness that answers nothing, without any model."""
 
-    identity: str
-    answer: Callable[[Task], str]
+    identity = "empty answer"
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - whatever is asked, it costs nothing
         """Bound a rollout: it costs nothing."""
         return Usage()
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG002 - nothing is written
-        """Answer."""
-        text = self.answer(request.task)
-        return Trajectory((Message("user", request.task.prompt), Message("assistant", text)), text)
+        """Answer nothing."""
+        return Trajectory((Message("user", request.task.prompt), Message("assistant", "")))

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, count
-from typing import Any, Final
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -14,10 +14,6 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import File, Split, Task
-
-_TIMEOUT: Final = 600.0  # the format's own default, which is left out
-_BEYOND: Final = 0x10000
-"""From here on a character needs an escape of eight digits."""
 
 
 def write_suite(
@@ -54,7 +50,7 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
         entry["split"] = split.value
     if task.tags:
         entry["tags"] = list(task.tags)
-    if task.timeout != _TIMEOUT:
+    if task.timeout != 600.0:  # noqa: PLR2004 - the format's own default
         entry["timeout"] = int(task.timeout) if task.timeout.is_integer() else task.timeout
     if task.family:
         entry["family"] = task.family
@@ -106,7 +102,7 @@ def _escaped_json(entry: Mapping[str, object]) -> str:
         if character == "\n" or (character.isprintable() and escape_hidden(character) == character):
             return character
         code = ord(character)
-        return f"\\u{code:04x}" if code < _BEYOND else f"\\U{code:08x}"
+        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004 - what four digits can say
 
     return "".join(map(shown, json.dumps(entry, indent=2, ensure_ascii=False)))
 

@@ -22,7 +22,6 @@ _ENDS: Final = {
     "model_context_window_exceeded": Status.LIMIT,
     "refusal": Status.REFUSAL,
 }
-_EVIDENCE: Final = "\n## Evidence\n"
 
 
 class _Block(BaseModel):
@@ -74,7 +73,7 @@ class AnthropicModel(ApiModel):
         return Anthropic(**credential, base_url=self.url, timeout=self.timeout, max_retries=0, http_client=own)
 
     def _request(self, prompt: str, system: str, schema: str) -> dict[str, Any]:
-        head, mark, tail = prompt.rpartition(_EVIDENCE)
+        head, mark, tail = prompt.rpartition("\n## Evidence\n")
         plain = {"type": "text", "text": tail if head and tail else prompt}
         parts = [_cached(head + mark), plain] if head and tail else [plain]
         request: dict[str, Any] = {

@@ -16,8 +16,6 @@ _KINDS: Final = {
     "APIConnectionError": FailureKind.NETWORK,
     "APIResponseValidationError": FailureKind.MALFORMED,
 }
-_OVERHEAD: Final = 1_000
-"""Tokens that a request can hold beside its text."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class ApiModel:
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
         """Bound a call: no token is shorter than a byte, and all of the prompt or nothing could go into the cache."""
-        read = len(f"{system}{prompt}".encode("utf-8", "replace")) + _OVERHEAD
+        read = len(f"{system}{prompt}".encode("utf-8", "replace")) + 1_000  # for what a request holds beside its text
         costs = (self.cost(read, self.max_tokens), self.cost(0, self.max_tokens, cache_write=read))
         return Usage(1, read, self.max_tokens, max((usd for usd in costs if usd is not None), default=None))
 

@@ -14,7 +14,6 @@ from skillopt.sandbox.workspace import changed_files, check_path
 from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task
 
-_LARGEST: Final = 200_000  # bytes: some 50,000 tokens, which most models still take
 _INSTRUCTIONS: Final = (
     "You do one task, without tools and without asking back. Everything you need is in the request.\n"
 )
@@ -29,9 +28,6 @@ its new content
 The content is taken as it stands between the line of the opening mark and the line of the closing one.
 What you write outside of such marks is your answer.
 """
-_BY_FILES: Final = frozenset({"command", "file"})
-"""Kinds of verifiers that read the workspace; others, those of callers too, read it where they name a file."""
-
 _FILE: Final = re.compile(
     r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
 )
@@ -87,7 +83,8 @@ class ChatHarness:
 def _system_of(request: RolloutRequest) -> str:
     skill, task, verifier = request.skill, request.task, request.task.verifier
     in_files = bool(task.files or verifier.files) or "file" in task.prompt.casefold()
-    checked = (part.kind in _BY_FILES or json.loads(part.options).get("file") for part in verifier.parts)
+    # Two kinds of verifiers read the workspace; others, those of callers too, read it where they name a file.
+    checked = (part.kind in ("command", "file") or json.loads(part.options).get("file") for part in verifier.parts)
     instructions = _INSTRUCTIONS + (_FILES if in_files or any(checked) else "")
     if skill is None:
         return instructions
@@ -106,7 +103,7 @@ def _shown(file: File) -> str:
         text = file.content.decode("utf-8")
     except UnicodeDecodeError:
         return f'<file path="{file.path}" note="{len(file.content)} bytes, not text, not shown"/>'
-    if len(file.content) > _LARGEST:
+    if len(file.content) > 200_000:  # noqa: PLR2004 - some 50,000 tokens, which most models still take
         return f'<file path="{file.path}" note="{len(file.content)} bytes, too long, not shown"/>'
     end = "" if text.endswith("\n") else "\n"
     return f'<file path="{file.path}">\n{text}{end}</file>'

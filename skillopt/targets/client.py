@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import RolloutRequest
@@ -18,8 +18,6 @@ from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run
 from skillopt.tasks import File
-
-_RESOLVER: Final = "/etc/resolv.conf"
 
 LoadingMode = Literal["forced", "discovery"]
 """Whether the skill is put before the model, or only listed for it to load."""
@@ -116,7 +114,7 @@ class Client(ABC):
         ]
         found: Iterable[str] = changed_files(workspace, (*request.task.placed, *placed))
         if root is not None:
-            own += tuple(place.lstrip("/") for place in (*shown, os.path.realpath(_RESOLVER)))
+            own += tuple(place.lstrip("/") for place in (*shown, os.path.realpath("/etc/resolv.conf")))
             found = root.changed() if root.contained else found
         return tuple(path for path in found if not f"{path}/".startswith(own))
 
@@ -148,6 +146,9 @@ class ClientProgram(ABC):
     oldest: ClassVar[str]
     """The oldest version that was tried."""
 
+    url_variable: ClassVar[str]
+    """Variable of the environment that says where its provider is."""
+
     model: str = ""
     _: KW_ONLY
     program: str | None = None
@@ -168,9 +169,9 @@ class ClientProgram(ABC):
         return f"{self.harness} {program_version(self.path, self.oldest)} model={self.model or 'default'}"
 
     @property
-    @abstractmethod
     def url(self) -> str:
         """The address of a provider that was chosen; empty for the client's own."""
+        return self.base_url or os.environ.get(self.url_variable) or ""
 
     @property
     def address(self) -> str:

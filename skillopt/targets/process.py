@@ -20,15 +20,13 @@ from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
-from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.bubblewrap import Sandbox, box_agent, endpoints_of
 from skillopt.sandbox.processes import end_inheritors, rollout_limits, run_process
 from skillopt.sandbox.roots import TaskRoot
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-_STREAM_LIMIT: Final = 32_000_000  # bytes that a client prints; of more the first and the last part are kept
-_GRACE_SECONDS: Final = 5.0  # for a client to say how it ended, before it is killed
 _PASSED_ON: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
@@ -111,9 +109,8 @@ class AgentCommand:
             record, urls = Path(outside.path, "acts"), (self.url, *self.others)
             start = "" if root is None else root.environment.workdir
             # The client's environment can come from a stranger's table: it must not act on what starts the sandbox.
-            wrapped = self.sandbox.wrap(
-                self.argv, home.path, cwd, *urls, shown=shown, record=str(record), env=env, start=start
-            )
+            ends = endpoints_of(urls)
+            wrapped = box_agent(self.argv, home.path, cwd, ends, shown=shown, record=str(record), env=env, start=start)
             run = self._run(home, cwd, seconds, wrapped, home.environment())
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
 
@@ -125,8 +122,8 @@ class AgentCommand:
         argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *command]
         begun = monotonic()
         try:
-            limit, limits = seconds + _GRACE_SECONDS, rollout_limits()
-            result = run_process(argv, cwd, env, limit, output_limit=_STREAM_LIMIT, limits=limits)
+            # Five seconds more, for a client to say how it ended; of more bytes the first and the last part are kept.
+            result = run_process(argv, cwd, env, seconds + 5.0, output_limit=32_000_000, limits=rollout_limits())
         finally:
             end_inheritors(home.path)
         interrupted = result.timed_out or monotonic() - begun >= seconds

@@ -16,9 +16,9 @@ from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 
+# What a provider or client counts beyond any call, or below 0, makes no sense and would make a cap worthless.
 MOST_TOKENS_COUNTED: Final = 1_000_000_000
-MOST_USD_COUNTED: Final = 100_000.0
-"""What a provider or client counts beyond any call, or below 0, makes no sense and would make a cap worthless."""
+MOST_USD_COUNTED: Final = 100_000.0  # as above
 
 TokenCount = Annotated[int, Field(ge=0, le=MOST_TOKENS_COUNTED)]
 Dollars = Annotated[float, Field(ge=0, le=MOST_USD_COUNTED, allow_inf_nan=False)]
@@ -150,23 +150,11 @@ class ClientStream(ABC):
         return self.judge(run, changed=changed)
 
 
-def read_lines(stdout: str) -> Iterator[str]:
-    """Return the lines of a stream that hold a JSON object; a line that was cut off does not count."""
-    for line in stdout.splitlines():
-        text = line.strip()
-        if text.startswith("{") and text.endswith("}"):
-            try:
-                json.loads(text)
-            except ValueError:
-                continue
-            yield text
-
-
 def read_events(kind: type[EventType], stdout: str) -> Iterator[EventType]:
-    """Return the events of a stream; a line that another version writes in another way is left out."""
-    for text in read_lines(stdout):
+    """Return the events of a stream; a line that was cut off, or that another version writes otherwise, is left out."""
+    for line in stdout.splitlines():
         with suppress(ValidationError):
-            yield kind.model_validate_json(text)
+            yield kind.model_validate_json(line)
 
 
 def failure_kind_of_status(status: int, words: str) -> FailureKind:

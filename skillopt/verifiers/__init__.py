@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import lru_cache
 from importlib import import_module
 from typing import Annotated, TypeVar, cast
 
@@ -35,8 +34,6 @@ VERIFIERS = {
 }
 """Kind → `module:class` of every driver."""
 
-_WITH_JUDGE = JUDGED_KINDS | {"checks"}
-_WITH_SANDBOX = frozenset({"command", "checks"})
 
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -47,16 +44,11 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: Sandb
         near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
-    wanted: dict[str, object] = {"judge": judge} if spec.kind in _WITH_JUDGE else {}
-    if spec.kind in _WITH_SANDBOX:
+    wanted: dict[str, object] = {"judge": judge} if spec.kind in JUDGED_KINDS | {"checks"} else {}
+    if spec.kind in ("command", "checks"):
         wanted["sandbox"] = sandbox
-    return cast("Verifier", _driver(spec.kind)(spec, **wanted))  # the table names only verifiers
-
-
-@lru_cache
-def _driver(kind: str) -> type:
-    module, _, driver = VERIFIERS[kind].partition(":")
-    return cast("type", getattr(import_module(module), driver))  # the table names only classes
+    module, _, driver = VERIFIERS[spec.kind].partition(":")
+    return cast("Verifier", getattr(import_module(module), driver)(spec, **wanted))  # the table names only verifiers
 
 
 def _checked(path: str) -> str:

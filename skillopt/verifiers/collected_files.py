@@ -11,9 +11,6 @@ from skillopt.tasks import File
 from skillopt.verifiers.pattern_search import fits_path
 
 _WILD: Final = re.compile(r"[*?\[]")
-_OF_GIT: Final = frozenset({"HEAD", "index", "objects", "packed-refs", "refs"})
-"""What a pattern takes of `.git`: commits. Everything else there can start programs."""
-
 _SHELL: Final = re.compile(r"(?:^|/)(?:ba|da|z)?sh$|\.(?:sh|bash|mk)$|akefile$")
 _DATA: Final = (".csv", ".json", ".md", ".tsv", ".txt", ".xml")
 _QUOTED: Final = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
@@ -94,7 +91,8 @@ class CollectedFiles:
         parts = path[len(folder) + 1 if folder else 0 :].split("/")
         if not all(part.isprintable() and part[0] not in ".-" for part in parts):
             return False
-        if folder.endswith(".git") and parts[0] not in _OF_GIT:
+        # Of `.git` a pattern takes commits. Everything else there can start programs.
+        if folder.endswith(".git") and parts[0] not in ("HEAD", "index", "objects", "packed-refs", "refs"):
             return False
         if not self.kept.isdisjoint(accumulate(path.split("/"), "{}/{}".format)):
             return False

@@ -3,12 +3,17 @@
 It runs after the target has stopped. Its files enter only the copy, so that the target cannot have seen them.
 """
 
+import json
 import os
+import shlex
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from socket import AF_UNIX, socket
+from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Annotated, Literal
 
@@ -19,24 +24,13 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult
-from skillopt.sandbox.roots import TaskRoot, task_roots
+from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
-from skillopt.tasks import File, VerifierSpec
+from skillopt.tasks import RUN_AGENT, File, VerifierSpec
 from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
-from skillopt.verifiers.agent_code import agent_runner
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
-_LARGEST_REWARD = 1_000_000  # bytes: a number and its feedback
 _LONGEST_FEEDBACK = 2_000  # characters: 500 tokens of a prompt
-_MOST_ENTRIES = 2_000
-"""Entries that an agent may add where files are collected: copying so many takes 0.3 s, on a slow disk seconds."""
-
-# What a shell answers for a program that it cannot run or cannot find.
-_NOT_RUN = frozenset({126, 127})
-
-
-_TESTS = "tests/"
-_LOG = "verifier/log"
 
 
 class CommandOptions(StrictOptions):
@@ -104,9 +98,11 @@ class CommandVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of the agent's files that the suite collects, or where the task was done."""
         if self._environment is not None:
-            return self._score_in(task_roots().root(workspace, self._environment))
+            root, options = task_roots().root(workspace, self._environment), self._options
+            return root.score(self._files, options.argv, options.timeout, Sandbox(self._sandbox))
         deadline, takes = monotonic() + self._options.timeout, self._collected.takes
-        most = _MOST_ENTRIES + 2 * len(self._inputs)
+        # Copying the 2,000 entries that an agent may add takes 0.3 s, on a slow disk seconds.
+        most = 2_000 + 2 * len(self._inputs)
         found = find_files(workspace, self._collected.starts, takes, most)
         if isinstance(found, Unreadable):
             return failed(f"results: {found.reason}; leave only what the task asks for")
@@ -121,7 +117,7 @@ class CommandVerifier:
             written = {file.path: file for file in (*modules, *self._files)}
             library = opened.enter_context(Workspace.create(written.values())).path
             if self._asks_runner:
-                runner = agent_runner(
+                runner = _agent_runner(
                     lambda given: Workspace.copy(workspace, found, [*inputs, given], deadline), deadline, box
                 )
                 tools = opened.enter_context(runner)
@@ -133,30 +129,6 @@ class CommandVerifier:
             return score
         given = shorten_end(", ".join(self._named))
         return replace(score, feedback=f"{score.feedback}\ngiven to the check: {given} (`collect` names files)")
-
-    def _score_in(self, root: TaskRoot) -> Score:
-        """Run the tests in the file system of the task, in place; they and their reward come from folders of ours."""
-        tests = [
-            replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)
-        ]
-        with Workspace.create(tests) as checks, Workspace.create([File(_LOG, b"")]) as logs:
-            given = {"/tests": checks.path, "/logs": logs.path}
-            ended = root.run(self._options.argv, self._options.timeout, Sandbox(self._sandbox), given)
-            if ended.timed_out or ended.exceeded:
-                limit = f"did not end within {self._options.timeout:g} s"
-                return failed(f"the tests {limit if ended.timed_out else f'used {ended.exceeded}'}")
-            changed = [
-                file.path
-                for file in tests
-                if read_workspace_file(checks.path, file.path, len(file.content)) != file.content
-            ]
-            reward = None if changed else _plain_reward(logs.path)
-        if changed:
-            return failed(f"expected the tests as they were, found {changed[0]!r} changed after the run")
-        if reward is None:
-            said = _verdict(replace(ended, status=ended.status or 1), None).feedback
-            return failed(f"the tests left no reward in /{self._options.reward}\n{said}")
-        return _verdict(replace(ended, status=int(reward.score < 1.0)), reward)
 
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
         argv = (_program(self._options.argv[0], workspace), *self._options.argv[1:])
@@ -177,7 +149,8 @@ class CommandVerifier:
             return failed(f"the check {limit if ended.timed_out else f'was ended because it used {ended.exceeded}'}")
         if self._runs_agent and ended.status < 0:
             return failed(f"the check was ended by signal {-ended.status}")
-        if ended.status < 0 or ended.status in _NOT_RUN:
+        # The last two a shell answers for a program that it cannot run or cannot find.
+        if ended.status < 0 or ended.status in (126, 127):
             not_run = f"status {ended.status} (not found or not executable)"
             how = f"signal {-ended.status}" if ended.status < 0 else not_run
             raise InfrastructureError(
@@ -194,7 +167,7 @@ class CommandVerifier:
                 f"{problem}; have the program write to other files, or add `runs: agent` if it runs the agent's code"
             )
         named = self._options.reward
-        return _verdict(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
+        return verdict_of(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
 
 
 def _program(name: str, workspace: str) -> str:
@@ -205,18 +178,6 @@ def _program(name: str, workspace: str) -> str:
         return name
     places = (folder / name for folder in (Path.cwd(), *Path.cwd().parents))
     return next((str(place) for place in places if os.access(place, os.X_OK)), name)
-
-
-def _plain_reward(logs: str) -> Reward | None:
-    """Read the reward that tests leave in `verifier/`: an object in reward.json, or a number in reward.txt."""
-    for name, form in (("verifier/reward.json", "%s"), ("verifier/reward.txt", '{"reward": %s}')):
-        content = read_workspace_file(logs, name, _LARGEST_REWARD)
-        if isinstance(content, bytes):
-            try:
-                return Reward.model_validate_json(form % content.decode("utf-8", "replace").strip())
-            except ValidationError:
-                continue
-    return None
 
 
 def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str]) -> tuple[str, ...]:
@@ -235,7 +196,7 @@ def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str])
 
 def _read_reward(workspace: str, path: str) -> Reward:
     """Read the reward; raise where it is missing or unusable."""
-    content = read_workspace_file(workspace, path, _LARGEST_REWARD)
+    content = read_workspace_file(workspace, path, 1_000_000)  # a number and its feedback
     if not isinstance(content, bytes):
         raise InfrastructureError(f"{path}: {content.reason}; correct the verifier")
     try:
@@ -248,7 +209,7 @@ def _read_reward(workspace: str, path: str) -> Reward:
         ) from error
 
 
-def _verdict(ended: ProcessResult, reward: Reward | None) -> Score:
+def verdict_of(ended: ProcessResult, reward: Reward | None) -> Score:
     """Passed means status 0 and, where there is a reward, a full one."""
     value = float(ended.status == 0) if reward is None else reward.score
     passed = ended.status == 0 and value == 1.0
@@ -259,3 +220,81 @@ def _verdict(ended: ProcessResult, reward: Reward | None) -> Score:
         half = _LONGEST_FEEDBACK // 2
         feedback = f"{feedback[:half]}\n[... {len(feedback) - 2 * half} characters left out ...]\n{feedback[-half:]}"
     return Score(value, passed=passed, feedback=feedback)
+
+
+_AT_ONCE, _INPUT, _LINE, _TIMED_OUT, _NOT_STARTED = 4, ".input", "line", 124, 126
+_CLIENT = """
+import json, socket, sys
+given = sys.stdin.buffer.read().decode("latin-1")
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect(sys.argv[1])
+    line.sendall(json.dumps([sys.argv[2:], given]).encode())
+    line.shutdown(socket.SHUT_WR)
+    status, *texts = json.load(line.makefile(encoding="utf-8"))
+for stream, text in zip((sys.stdout, sys.stderr), texts):
+    stream.buffer.write(text.encode())
+    stream.flush()
+sys.exit(status)
+"""
+_Ended = tuple[int, str, str]
+_Copy = Callable[[File], AbstractContextManager[Workspace]]
+"""Copies the agent's code, and a file beside it."""
+
+
+@contextmanager
+def _agent_runner(copy: _Copy, deadline: float, box: Sandbox) -> Iterator[str]:
+    """Offer `run-agent` in a folder of tools, with which the check's program runs the agent's code apart.
+
+    A socket takes the command and its input out of the check's sandbox; output and status come back, and nothing else
+    does. Each call gets a fresh copy of the code, in a sandbox of its own that holds nothing of the check's.
+    """
+    client = shlex.join([sys.executable, "-I", "-S", "-c", _CLIENT])
+    program = File(RUN_AGENT, f'#!/bin/sh\nexec {client} "${{0%/*}}/{_LINE}" "$@"\n'.encode())
+    with Workspace.create([program]) as tools, socket(AF_UNIX) as listener:
+        listener.bind(f"{tools.path}/{_LINE}")
+        listener.listen()
+        thread = Thread(target=_serve, args=(listener, partial(_run, copy, deadline, box)))
+        thread.start()
+        try:
+            yield tools.path
+        finally:
+            with socket(AF_UNIX) as last:
+                last.connect(f"{tools.path}/{_LINE}")
+            thread.join()
+
+
+def _serve(listener: socket, run: Callable[[list[str], str], _Ended]) -> None:
+    """Answer calls, some at a time, until one asks for nothing."""
+    at_once, threads = BoundedSemaphore(_AT_ONCE), list[Thread]()
+
+    def answer(line: socket, asked: bytes) -> None:
+        with at_once, line, suppress(OSError):
+            try:
+                ended = run(*json.loads(asked))
+            except (InfrastructureError, OSError, TypeError, ValueError) as error:
+                ended = _NOT_STARTED, "", f"{RUN_AGENT}: {error}\n"
+            line.sendall(json.dumps(ended).encode())
+
+    while True:
+        line, _ = listener.accept()
+        with line.makefile("rb") as sent:
+            asked = sent.read()
+        if not asked:
+            break
+        threads.append(Thread(target=answer, args=(line, asked)))
+        threads[-1].start()
+    line.close()
+    for thread in threads:
+        thread.join()
+
+
+def _run(copy: _Copy, deadline: float, box: Sandbox, argv: list[str], given: str) -> _Ended:
+    words = [sys.executable if at == 0 and word == "python" else word for at, word in enumerate(argv)]
+    started = ("/bin/sh", "-c", f'exec "$@" <{_INPUT}', "sh", *words)
+    with copy(File(_INPUT, given.encode("latin-1"))) as code:
+        left = deadline - monotonic()
+        if left <= 0:
+            return _TIMED_OUT, "", ""
+        ended = run_check(CheckProgram(started, left, (code.path,)), code.path, box)
+    status = ended.status if ended.status >= 0 else 128 - ended.status
+    return _TIMED_OUT if ended.timed_out else status, ended.stdout, ended.stderr

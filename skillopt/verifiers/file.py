@@ -18,9 +18,6 @@ from skillopt.verifiers import FileName, StrictOptions, failed, quote_json, read
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, fits_path, search_pattern
 
 _MOST_FILES: Final = 1_000  # files that are looked into, of a pattern that fits everything
-_MOST_LIMITS: Final = 50
-"""Time that the search of all files may take, in time limits of one."""
-
 _WILD: Final = re.compile(r"[*?\[]")
 
 
@@ -92,7 +89,8 @@ class FileVerifier:
 
     def _problem_of_all(self, paths: list[str], workspace: str, pattern: re.Pattern[str]) -> str:
         """Return what is wrong with what files hold; what must be absent is absent from all, else it is in one."""
-        end, first = time.monotonic() + _MOST_LIMITS * self._options.time_limit, ""
+        # All files together may take as long as fifty of them.
+        end, first = time.monotonic() + 50 * self._options.time_limit, ""
         for number, path in enumerate(paths):
             if number and time.monotonic() > end:
                 return f"the search of {len(paths)} files took too long, after {number} of them"

@@ -11,7 +11,6 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import ComparedOptions, decode_reference, failed, quote_json, read_options, read_text
 
-_ROUNDING = 1e-9
 _NUMBER = re.compile(
     r"(?<![\w.])[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
     r"|(?<!\w)[-+\u2212]?(?:inf(?:inity)?|nan)(?!\w)",
@@ -56,7 +55,7 @@ class NumericVerifier:
         self._expected = expected
         relative = options.relative_tolerance
         if relative is None:
-            relative = 0.0 if expected.is_finite() and expected == expected.to_integral_value() else _ROUNDING
+            relative = 0.0 if expected.is_finite() and expected == expected.to_integral_value() else 1e-9
         share = _EXACT.multiply(Decimal(str(relative)), expected.copy_abs())
         absolute = Decimal(str(options.absolute_tolerance))
         self._tolerance = max(absolute, share) if expected.is_finite() else absolute

@@ -27,10 +27,6 @@ from skillopt.verifiers import StrictOptions, read_options, written_trace
 
 _FILE_TOKENS: Final = 4_000  # of one file, a third of what the judge is shown
 _MOST_FILES: Final = 20  # more would each be cut to nothing
-_SPARE: Final = 2
-"""Readings that may be repeated because they cannot be read or count for nothing."""
-
-_NOTHING: Final = "(nothing was delivered)"
 _SAME_WORDS: Final = 6
 """So many words in a row that stand in a criterion too give it away."""
 
@@ -114,7 +110,8 @@ class _Panel:
 
     def read(self, again: JudgedResult) -> None:
         """Read until every criterion is decided."""
-        most, misled = 2 * self.needed - 1 + _SPARE, 0
+        # Two readings may be repeated, because they cannot be read or count for nothing.
+        most, misled = 2 * self.needed + 1, 0
         while self._open() and self._asked < most:
             try:
                 reading = self._read(again if self._asked else self.judged, self._open())
@@ -133,7 +130,7 @@ class _Panel:
             return
         if misled:
             # Either the judge says yes to everything, or this result makes it do so: then it does not about nothing.
-            nothing = replace(self.judged, result=_NOTHING)
+            nothing = replace(self.judged, result="(nothing was delivered)")
             reading = self._read(nothing, range(len(nothing.criteria)))
             if reading is not None and not reading.misled:
                 self.misled = "its judge says yes to everything"

@@ -190,7 +190,6 @@ def snapshot_of(repository: Repository) -> Snapshot:
 
 
 _Stamp = tuple[tuple[str, int, int], ...]
-_SETTLED_NS: Final = 1_000_000_000  # coarser than the clock of any file system that git runs on
 _last: dict[Path, tuple[_Stamp, Snapshot]] = {}
 
 
@@ -208,8 +207,9 @@ def current_snapshot(repository: Repository) -> Snapshot:
     if known and stamp and known[0] == stamp:
         return known[1]
     snapshot = snapshot_of(repository)
-    # Two changes within one tick of the clock have the same times, so that only times of a while ago are relied on.
-    settled = all(now - changed > _SETTLED_NS for _, _, changed in stamp)
+    # Two changes within one tick of the clock have the same times, so that only times of a second ago are relied on:
+    # no file system that git runs on has a coarser clock.
+    settled = all(now - changed > 10**9 for _, _, changed in stamp)
     _last[repository.root] = stamp if settled else (), snapshot
     return snapshot
 

@@ -168,11 +168,6 @@ def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapp
     return found
 
 
-_LONGEST_EDITS: Final = 100_000
-"""Characters of all edits of one commit; of a version that has more, the edits are told from its text."""
-
-_LONGEST_RATIONALE: Final = 600  # characters: a paragraph, of which a pull request shows the first lines
-_MOST_TASKS: Final = 24  # cited by an edit that a commit names; who reads more looks at the run
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
 _EDIT: Final = TypeAdapter(Edit)
@@ -183,8 +178,8 @@ def write_edit(edit: Edit) -> str:
     fields = asdict(edit)
     del fields["line_tasks"]
     fields["op"] = edit.op.value
-    fields["rationale"] = edit.rationale[:_LONGEST_RATIONALE]
-    fields["tasks"] = edit.tasks[:_MOST_TASKS]
+    fields["rationale"] = edit.rationale[:600]  # a paragraph, of which a pull request shows the first lines
+    fields["tasks"] = edit.tasks[:24]  # who reads more looks at the run
     kept = {name: value for name, value in fields.items() if value}
     written = json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
     # A trailer is folded to one line with single blanks, and a forge acts on what looks like a name or an issue.
@@ -202,7 +197,8 @@ def read_edit(text: str) -> Edit | None:
 def edit_trailers(edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
     """List the trailers that name the edits of a version; none where they are too long for a commit."""
     rows = tuple((f"Edit-{number}", write_edit(edit)) for number, edit in enumerate(edits, 1))
-    return rows if sum(len(text) for _, text in rows) <= _LONGEST_EDITS else ()
+    # Of a version that has more, the edits are told from its text.
+    return rows if sum(len(text) for _, text in rows) <= 100_000 else ()  # noqa: PLR2004 - characters of a commit
 
 
 def needed_trailers(kept: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
@@ -221,10 +217,6 @@ def edits_of(version: Version) -> tuple[Edit, ...]:
     edits = tuple(edit for edit in written if edit is not None)
     distinct = len({edit.id for edit in edits}) == len(written)
     return edits if distinct else ()
-
-
-_MAKES_EDITS: Final = ("accepted", "taken", "undeclined", "draft")
-_BEGINS_ANEW: Final = ("start", "declined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +259,12 @@ class EditLine:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
-            if kind in _BEGINS_ANEW:
+            if kind in ("start", "declined"):
                 break
             before = text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
-            steps.append(_TextStep(commit, before, after, kind in _MAKES_EDITS))
+            steps.append(_TextStep(commit, before, after, kind in ("accepted", "taken", "undeclined", "draft")))
         return cls(tuple(reversed(steps)), SkillPlace.parse(path).trained)
 
     @property

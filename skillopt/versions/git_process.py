@@ -38,7 +38,6 @@ _ENVIRONMENT = {
 _KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 _IDENTITY = (("GIT_AUTHOR_NAME", "user.name", "SkillOpt"), ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"))
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
-_NOT_FOUND = 127  # what `env` and shells end with where there is no such program
 _CONFLICT = "exit 1"  # what a merge driver says where it cannot merge
 _NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 
@@ -89,7 +88,7 @@ def try_git(
             )
         except GitCommandNotFound as error:
             raise RepositoryError(_NO_GIT) from error
-    if status == _NOT_FOUND:
+    if status == 127:  # noqa: PLR2004 - what `env` and shells end with where there is no such program
         raise RepositoryError(_NO_GIT)
     return status, out, problem
 

@@ -17,7 +17,6 @@ from skillopt.versions.repository import Repository
 _PAGE: Final = 500  # changes that git lists at once: whoever needs few waits for few
 _MARK, _FIELD = "\x01", "\x02"
 _FORMAT: Final = _MARK + _FIELD.join(("%H", "%P", "%cI", "%an%n%ae%n%cn%n%ce", "%B")) + _FIELD
-_MOST_MERGED: Final = 20  # messages of one merge that are read; a task is made of the first sentences
 _LARGEST_TREE: Final = 20_000_000  # bytes, and files below, that one task may copy into each workspace
 _MOST_FILES: Final = 5_000  # as above
 _OF_AGENTS: Final = frozenset({".claude", ".codex", ".mcp.json", ".claude.json", ".gitconfig"})
@@ -94,7 +93,8 @@ def merged_messages(repository: Repository, change: MergedChange) -> tuple[str, 
     """Return the messages of the commits that a merge brought, oldest first; none for another commit."""
     if not change.side:
         return ()
-    asked = ["log", "--no-merges", "--reverse", "--format=%B%x00", f"--max-count={_MOST_MERGED}"]
+    # A task is made of the first sentences.
+    asked = ["log", "--no-merges", "--reverse", "--format=%B%x00", "--max-count=20"]
     out = run_git(repository.root, *asked, change.side, f"^{change.before}", "--")
     return tuple(text.strip() for text in out.decode("utf-8", "replace").split("\0") if text.strip())
 

@@ -6,15 +6,13 @@ Such a ref leads to one blob. A checkout brings none of them, so they are fetche
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from skillopt.errors import EditError
-from skillopt.versions.git_process import run_git, translate_write_errors
-from skillopt.versions.objects import read_found, write_blobs
+from skillopt.versions.git_process import run_git
+from skillopt.versions.objects import read_found
 from skillopt.versions.repository import SKILL_NAME, Repository
 
 
@@ -65,7 +63,6 @@ def add_lines(repository: Repository, ref: str, kind: type[_Line], lines: Iterab
         for found in parse_lines(kind, [line])
     }
     content = "".join([rows[key] for key in sorted(rows)][-most:]).encode()
-    with translate_write_errors(), TemporaryDirectory(prefix="skillopt-git-") as folder:
-        (written,) = write_blobs(repository.root, [content], Path(folder))
+    written = run_git(repository.root, "hash-object", "-w", "--stdin", stdin=content).decode().strip()
     if content and written != known:
         repository.move_branch(ref, known or None, written)

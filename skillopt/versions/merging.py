@@ -3,7 +3,6 @@
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from skillopt.errors import RepositoryError
 from skillopt.skills.folder import is_shipped
@@ -14,8 +13,6 @@ from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, translate_write_errors, try_git
 from skillopt.versions.objects import read_found
 from skillopt.versions.repository import NewVersion, Repository
-
-_REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class Conflict:
 
 def default_tip(repository: Repository) -> str:
     """Return newest commit of the default branch as this clone knows it: the remote's, else ours; empty for none."""
-    return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository).default
+    return repository.ref_tip("refs/remotes/origin/HEAD") or snapshot_of(repository).default
 
 
 def fork_of(repository: Repository, tip: str, onto: str = "") -> str:

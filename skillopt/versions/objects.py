@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -14,28 +13,9 @@ from skillopt.versions.git_process import run_git
 LINK: Final = "120000"
 
 _TREE: Final = "40000"
-_DEEPEST: Final = 40
-"""Levels of folders that are read, links to folders included."""
 
 _Object = tuple[str, str, bytes | None]
 """Name, type and content; the first two are empty where there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderAt:
-    """A folder as a commit has it; POSIX, `.` for the root."""
-
-    commit: str
-    path: str
-
-    @property
-    def names(self) -> tuple[str, tuple[str, ...]]:
-        """The names by which git knows it, and the folders around it."""
-        folder = PurePosixPath(self.path)
-        name, *around = (
-            f"{self.commit}:{'' if one == PurePosixPath() else one.as_posix()}" for one in (folder, *folder.parents)
-        )
-        return name, tuple(around)
 
 
 def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
@@ -70,13 +50,20 @@ def _read(root: Path, names: Sequence[str]) -> Iterator[_Object]:
                 yield "", "", None
 
 
-def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]:
-    """Return the objects of the files below folders, by their paths there; links inside the repository are followed."""
+def list_folders(root: Path, places: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the objects of the files below folders of commits, `.` for the root, by their paths there.
+
+    Links inside the repository are followed.
+    """
     found: list[dict[str, str]] = [{} for _ in places]
     objects: dict[str, _Object] = {}
-    needed = {f"{place.commit}:" for place in places}
-    waiting = [(at, "", *place.names) for at, place in enumerate(places)]
-    for _ in range(_DEEPEST):
+    needed = {f"{commit}:" for commit, _ in places}
+    waiting = list[tuple[int, str, str, tuple[str, ...]]]()
+    for at, (commit, path) in enumerate(places):
+        folders = (PurePosixPath(path), *PurePosixPath(path).parents)
+        name, *outer = (f"{commit}:{'' if one == PurePosixPath() else one.as_posix()}" for one in folders)
+        waiting.append((at, "", name, tuple(outer)))
+    for _ in range(40):  # levels of folders, links to folders included
         asked = dict.fromkeys(name for _, _, inner, around in waiting for name in (inner, *around))
         new = [name for name in asked if name not in objects]
         objects |= zip(new, _read(root, new), strict=True)

@@ -16,9 +16,6 @@ from skillopt.versions.repository import Repository
 
 RECORDS: Final = "refs/skillopt/record/"
 
-_KEPT: Final = 200
-"""Newest lines of a skill that are kept."""
-
 _SHORT: Final = 16
 """Characters of a digest: 64 bits, so that two of a skill's texts and tasks never look the same."""
 
@@ -62,4 +59,4 @@ def records_of(repository: Repository, skill: str, text: str, target: str) -> tu
 
 def add_records(repository: Repository, skill: str, lines: Sequence[str]) -> None:
     """Add lines to the record of a skill; one that cannot be read is left out."""
-    add_lines(repository, f"{RECORDS}{skill}", Measured, lines, _KEPT)
+    add_lines(repository, f"{RECORDS}{skill}", Measured, lines, most=200)

@@ -57,7 +57,6 @@ _FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "
 _JOINED: Final = {REFUSALS: add_refusals, RECORDS: add_records}
 """How lines below a prefix of refs, which no clone brings by itself, join those that are here."""
 
-_TRIES: Final = 3  # pushes of lines: a night on two machines collides once, rarely twice
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -204,7 +203,7 @@ class Remote:
 
     def push_lines(self, skill: str) -> None:
         """Push what people refused of a skill, and its record, joined with what another clone pushed meanwhile."""
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(3)):  # a night on two machines collides once, rarely twice
             rows = [
                 (refs, *(object_at(self.repository, f"{one}{skill}") for one in (refs, _seen(refs))))
                 for refs in _JOINED
@@ -238,7 +237,6 @@ class Remote:
         return f"remote {self.name} ({mask(single_line(self.url))})"
 
     def _reach(self, arguments: Sequence[str], branch: str = "") -> str:
-        self._refuse_detours()
         env, secrets = self._environment()
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         status, out, problem = try_git(self.repository.root, [*settings, *arguments], env=env, secrets=secrets)
@@ -248,33 +246,25 @@ class Remote:
         if "(stale info)" in text or "(fetch first)" in text or "(non-fast-forward)" in text:
             raise VersionConflictError(_moved(branch, self.name))
         refusal = next((row.split("\t")[-1] for row in text.splitlines() if row.startswith("!")), "")
-        said = mask(single_line(f"{refusal} {problem}"))
-        raise RemoteError(f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}")
-
-    def _refuse_detours(self) -> None:
-        """Refuse to send a token where the repository's own configuration leads requests elsewhere, or unchecked."""
-        if self.login is None:
-            return
-        listed = try_git(self.repository.root, ["config", "--local", "--name-only", "--get-regexp", _DETOUR])[1]
-        keys = sorted(set(os.fsdecode(listed).split()))
-        if keys:
-            message = f"expected no detour for a token in the configuration of {self.repository.root}, found {keys[0]}"
-            raise RemoteError(f"{message}; move it to your own configuration (git config --global), if it is yours")
-
-    def _advice(self, said: str) -> str:
+        said, advice = mask(single_line(f"{refusal} {problem}")), "give this machine a key that may push there"
         if not _DENIED.search(said):
-            return "mend that and run this again; what was trained is kept"
-        if self.url.startswith("https://"):
+            advice = "mend that and run this again; what was trained is kept"
+        elif self.url.startswith("https://"):
             scope = self.login.scope if self.login else "its host"
-            return f"set GITHUB_TOKEN to a token for {scope} that may write contents"
-        return "give this machine a key that may push there"
+            advice = f"set GITHUB_TOKEN to a token for {scope} that may write contents"
+        raise RemoteError(f"git could not {arguments[0]} with {self._shown}: {said}; {advice}")
 
     def _environment(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return git's variables, and those with a token, which the repository may lead nowhere else, or unchecked."""
         env = {"GIT_ALLOW_PROTOCOL": "file:https:ssh", "GIT_ASKPASS": "", "GIT_SSH_COMMAND": _SSH}
         env |= {name: os.environ[name] for name in _TRUSTED if os.environ.get(name)}
         env |= disabled_hooks(self.repository.root)
         if self.login is None:
             return env, {}
+        listed = try_git(self.repository.root, ["config", "--local", "--name-only", "--get-regexp", _DETOUR])[1]
+        if keys := sorted(set(os.fsdecode(listed).split())):
+            message = f"expected no detour for a token in the configuration of {self.repository.root}, found {keys[0]}"
+            raise RemoteError(f"{message}; move it to your own configuration (git config --global), if it is yours")
         # An empty value first: two headers, ours and one that a checkout left behind, would be refused.
         first, key = int(env["GIT_CONFIG_COUNT"]), f"http.{self.login.scope}.extraHeader"
         env |= {f"GIT_CONFIG_KEY_{first}": key, f"GIT_CONFIG_VALUE_{first}": "", f"GIT_CONFIG_KEY_{first + 1}": key}

@@ -31,7 +31,7 @@ from skillopt.versions.git_process import (
     translate_write_errors,
     try_git,
 )
-from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects, write_blobs
+from skillopt.versions.objects import list_folders, read_found, read_objects, write_blobs
 
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """What a skill's name must match in full to have a branch."""
@@ -150,7 +150,7 @@ class Repository:
             texts = read_found(self.root, [f"{commit}:{name}" for name in place.trained])
             read = sorted(zip(place.trained, texts, strict=True))
             return tuple(File(name, content) for name, content in read if content is not None)
-        (found,) = list_folders(self.root, [FolderAt(commit, place.folder)])
+        (found,) = list_folders(self.root, [(commit, place.folder)])
         names = sorted(found)
         contents = read_objects(self.root, [found[name] for name in names])
         return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
@@ -270,7 +270,7 @@ class Repository:
         base, prefix = new.merges or new.parent, place.prefix
         entries = self.tree(base, prefix) if base else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100") and place.holds(name)}
-        known = list_folders(self.root, [FolderAt(base, place.folder)])[0] if base and not place.free else {}
+        known = list_folders(self.root, [(base, place.folder)])[0] if base and not place.free else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
@@ -288,7 +288,6 @@ class Repository:
 
 _LONGEST: Final = 1000  # commits of a line: a version a night for almost three years
 
-_MARK: Final = b"\nSkill:"
 _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")
 
 
@@ -311,7 +310,7 @@ def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Versi
         content = contents.get(sha)
         if content is None:
             return
-        if _MARK in content:
+        if b"\nSkill:" in content:
             version = parse_commit(sha, content.decode("utf-8", "replace"))
             if skill in version.values("Skill"):
                 yield version

@@ -22,10 +22,6 @@ from skillopt.versions.repository import Repository
 _ROOT = "."
 VERSION_NUMBER = re.compile(r"v?(\d{1,3})")
 _NAME = re.compile(r"\w[\w./-]*")
-_LEAST_ALIKE = 0.5
-"""From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
-
-_MOST_COMPARED = 200_000  # bytes: similarity takes time that grows with the square of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,14 @@ def changed_folders(repository: Repository, before: str, after: str) -> tuple[Fo
     """List the skill folders that differ between two commits, by where they are; git says which were renamed."""
     old, new = (_folders(repository.tree(commit, "")) for commit in (before, after))
     gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    return _paired(old, new, _renamed(repository, (before, after), gone, come))
+    renamed: dict[str, str] = {}
+    if gone and come:
+        paths = [SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}" for folder in (*gone, *come)]
+        asked = ["-r", "-z", "--name-status", "--diff-filter=R", "--find-renames", "--no-ext-diff", "--no-textconv"]
+        listed = os.fsdecode(run_git(repository.root, "diff-tree", *asked, before, after, "--", *paths))
+        folders = [PurePosixPath(path).parent.as_posix() for path in listed.split("\0")]
+        renamed = dict(zip(folders[1::3], folders[2::3], strict=False))
+    return _paired(old, new, renamed)
 
 
 def changed_in_worktree(
@@ -96,13 +99,15 @@ def changed_in_worktree(
     moved: dict[str, str] = {}
     pairs = [(_likeness(old[one], new[other]), one, other) for one in gone for other in come]
     for ratio, one, other in sorted(pairs, key=lambda row: (-row[0], row[1:])):
-        if ratio >= _LEAST_ALIKE and one not in moved and other not in moved.values():
+        # Half alike is git's threshold, too.
+        if 2 * ratio >= 1 and one not in moved and other not in moved.values():
             moved[one] = other
     return _paired(old, new, moved)
 
 
 def _likeness(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> float:
-    one, other = (side.get(SKILL_FILE, b"")[:_MOST_COMPARED].splitlines() for side in (old, new))
+    # Likeness takes time that grows with the square of lines.
+    one, other = (side.get(SKILL_FILE, b"")[:200_000].splitlines() for side in (old, new))
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
@@ -163,18 +168,6 @@ def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple
             changes.append(FolderChange(source, folder, files))
     gone = sorted(old.keys() - new.keys() - renamed.keys())
     return (*changes, *(FolderChange(folder, None, tuple(sorted(old[folder]))) for folder in gone))
-
-
-def _renamed(
-    repository: Repository, commits: tuple[str, str], gone: Sequence[str], come: Sequence[str]
-) -> dict[str, str]:
-    if not gone or not come:
-        return {}
-    paths = [SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}" for folder in (*gone, *come)]
-    asked = ["-r", "-z", "--name-status", "--diff-filter=R", "--find-renames", "--no-ext-diff", "--no-textconv"]
-    listed = run_git(repository.root, "diff-tree", *asked, *commits, "--", *paths)
-    folders = [PurePosixPath(path).parent.as_posix() for path in listed.decode("utf-8", "surrogateescape").split("\0")]
-    return dict(zip(folders[1::3], folders[2::3], strict=False))
 
 
 _LARGEST: Final = 64_000  # bytes of one file of a harvested task: larger ones are data, and no prompt holds them

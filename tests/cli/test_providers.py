@@ -108,7 +108,7 @@ def test_after_a_provider_died_a_rerun_pays_only_what_is_missing(
         assert result["versions"]
         with closing(Ledger.open(folder, read_only=True)) as ledger:
             kept = ledger.counts()
-        assert provider.answered <= kept.rollouts + kept.replies + 2, "all but the probes of both commands are kept"
+        assert provider.answered <= kept["rollout"] + kept["reply"] + 2, "all but the probes of both commands are kept"
 
 
 def test_a_provider_that_lets_nobody_in_is_noticed_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def test_one_keeps_what_is_under_way_and_says_how_to_go_on(run: HeldRun, tmp_pat
     assert "same command to continue" in run.errors.read()
     assert run.process.wait(60) == 130
     with closing(Ledger.open(tmp_path)) as ledger:
-        assert ledger.counts().rollouts == 5  # the first one, which is made alone, and one for each worker
+        assert ledger.counts()["rollout"] == 5  # the first one, which is made alone, and one for each worker
         assert ledger.runs()[0].state == "stopped"
 
 

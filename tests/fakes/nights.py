@@ -83,7 +83,7 @@ class Nights:
         if not (self.folder / ".skillopt" / "ledger.db").is_file():
             return 0
         with closing(Ledger.open(self.folder, read_only=True)) as ledger:
-            return ledger.counts().rollouts
+            return ledger.counts()["rollout"]
 
     def tell(self, *arguments: str) -> str:
         """Run a night and give what it prints for people."""

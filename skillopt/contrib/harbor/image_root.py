@@ -6,9 +6,11 @@ Inside, `/usr`, `/etc` and the like are this machine's, read-only; everything el
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from pydantic import ValidationError
 
 from skillopt.contrib.harbor.containers import (
     agent_command,
@@ -20,14 +22,18 @@ from skillopt.contrib.harbor.containers import (
 )
 from skillopt.contrib.harbor.venvs import base_of, provide_packages
 from skillopt.errors import InfrastructureError
+from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.processes import ProcessResult, rollout_limits, run_process, verifier_limits
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, read_workspace_file
 from skillopt.tasks import Environment, File
+from skillopt.verifiers import failed
+from skillopt.verifiers.command import Reward, verdict_of
 
 _FOLDERS: Final = ("tmp", "root", "run", "home", "var/tmp", "var/log", "logs/agent", "logs/verifier", "tests")
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STAND_INS: Final = "/run/stand-ins"
+_TESTS: Final = "tests/"
 _SKIP: Final = """\
 while [ $# -gt 0 ]; do case $1 in
 --with|-w|-p|--python|--from|--project|--index-url|--with-requirements) shift 2 ;; -*) shift ;; *) break ;;
@@ -95,6 +101,23 @@ class ImageRoot:
             limits = verifier_limits() if given else rollout_limits()
             return run_process(wrapped, self.folder, {"HOME": home.path}, seconds, limits=limits)
 
+    def score(self, files: Iterable[File], argv: Sequence[str], seconds: float, box: Sandbox) -> Score:
+        """Run the tests in place; they and their reward come from folders of ours."""
+        tests = [replace(file, path=file.path.removeprefix(_TESTS)) for file in files if file.path.startswith(_TESTS)]
+        with Workspace.create(tests) as checks, Workspace.create([File("verifier/log", b"")]) as logs:
+            ended = self.run(argv, seconds, box, {"/tests": checks.path, "/logs": logs.path})
+            if ended.timed_out or ended.exceeded:
+                limit = f"did not end within {seconds:g} s"
+                return failed(f"the tests {limit if ended.timed_out else f'used {ended.exceeded}'}")
+            for file in tests:
+                if read_workspace_file(checks.path, file.path, len(file.content)) != file.content:
+                    return failed(f"expected the tests as they were, found {file.path!r} changed after the run")
+            reward = _read_reward(logs.path)
+        if reward is None:
+            said = verdict_of(replace(ended, status=ended.status or 1), None).feedback
+            return failed(f"the tests left no reward in /logs/verifier/reward.txt\n{said}")
+        return verdict_of(replace(ended, status=int(reward.score < 1.0)), reward)
+
     def programs(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """Return the folders that its programs are in, and the variables that they get."""
         own = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))
@@ -118,6 +141,18 @@ class ImageRoot:
     def changed(self) -> Iterable[str]:
         """List the files that differ from those of the container's image."""
         return changed_in_container(self.folder)
+
+
+def _read_reward(logs: str) -> Reward | None:
+    """Read the reward that tests leave: an object in reward.json, or a number in reward.txt."""
+    for name, form in (("verifier/reward.json", "%s"), ("verifier/reward.txt", '{"reward": %s}')):
+        content = read_workspace_file(logs, name, 1_000_000)
+        if isinstance(content, bytes):
+            try:
+                return Reward.model_validate_json(form % content.decode("utf-8", "replace").strip())
+            except ValidationError:
+                continue
+    return None
 
 
 class ImageRoots:

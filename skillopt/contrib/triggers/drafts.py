@@ -7,6 +7,7 @@ from typing import Final
 
 from skillopt.contrib.triggers.description import with_description
 from skillopt.contrib.triggers.loading import HeldOutTriggers, TriggerRate
+from skillopt.contrib.triggers.looks import TriggerBasis
 from skillopt.contrib.triggers.training import TrainedDescription
 from skillopt.errors import UsageError
 from skillopt.gate.decide import Verdict
@@ -19,7 +20,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
-from skillopt.storage.notes import TriggerBasis
 from skillopt.tasks import File, digest_of
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import DECLINED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from skillopt.contrib.triggers.drafts import NON_INFERIORITY, DescriptionDraft, why_description_due
+from skillopt.contrib.triggers.looks import read_basis
 from skillopt.contrib.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.contrib.triggers.run import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
@@ -25,7 +26,6 @@ from skillopt.reports.markdown import comment_marker, text_block
 from skillopt.runs.run import draft_obstacle
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import Version

@@ -17,6 +17,7 @@ from skillopt.contrib.triggers.drafts import (
     siblings_digest,
 )
 from skillopt.contrib.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.contrib.triggers.looks import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.contrib.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
 from skillopt.contrib.triggers.queries import Query
 from skillopt.contrib.triggers.shortening import shorten_description
@@ -39,7 +40,6 @@ from skillopt.skills.edits import Edit
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_message import DESCRIPTION, Version
 from skillopt.versions.refusals import refusals_of

@@ -32,7 +32,6 @@ _NAMES: Final = _KEYS["skill_names"]
 _ROUTED: Final = {**dict.fromkeys(_KEYS["routed"], True), **dict.fromkeys(_KEYS["routed_away"], False)}
 """Keys of lists of requests that say whether the skill should be loaded for them."""
 
-_LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[a-z]+")
 
@@ -261,7 +260,7 @@ def _verifier(keys: dict[str, object]) -> VerifierSpec | None:
             if not typed:
                 criteria.append(f"This must not hold: {says}" if key in _KEYS["negative"] else says)
     if reference and not checks and not criteria:
-        criteria = [_LIKE_THE_REFERENCE]
+        criteria = ["The result agrees with the expected output."]
     if len(dict.fromkeys(criteria)) > _MOST_CRITERIA:
         raise SuiteError(f"expected at most {_MOST_CRITERIA} criteria, found {len(criteria)}; remove some")
     scripts = [script for key in _KEYS["scripts"] for script in _texts(keys.get(key))]

@@ -17,8 +17,6 @@ from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 from skillopt.versions.history import read_tree
 
-_YAML_SUFFIXES: Final = (".yaml", ".yml")
-
 
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -131,7 +129,7 @@ def read_native(path: Path) -> Reading:
         if file.is_file():
             reader.read(file)
     for file in sorted((folder / "tasks").glob("*")):
-        if file.suffix in _YAML_SUFFIXES:
+        if file.suffix in (".yaml", ".yml"):
             source = read_yaml(file)
             reader.written.append(_Written(source, (), _validate(TaskEntry, source)))
     return reader.finish(main if main.is_file() else folder, folder.resolve().name)

@@ -25,7 +25,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, first_set
 from skillopt.targets.stream import ClientRun
 
 _URL: Final = "https://api.anthropic.com"
-_TOOLS: Final = "Bash,Read,Edit,Write,Skill"
 _SETTINGS: Final = json.dumps(
     {"disableSkillShellExecution": True, "enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
 )
@@ -51,11 +50,7 @@ class _Claude(ClientProgram):
     client = "claude"
     harness = "claude-code"
     oldest = "2.1.277"  # reads AGENTS.md where there is no CLAUDE.md
-
-    @property
-    def url(self) -> str:
-        """The address of a provider that was chosen; empty for the client's own."""
-        return self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ""
+    url_variable = "ANTHROPIC_BASE_URL"
 
     def environment(self, home: AgentHome) -> dict[str, str]:
         """Return all that the client may know of this machine."""
@@ -117,7 +112,8 @@ class ClaudeCodeHarness(_Claude, Client):
         argv = (
             *(self.path, "-p", "--output-format", "stream-json", "--verbose"),
             *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
-            *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self._turns(request))),
+            *("--tools", "Bash,Read,Edit,Write,Skill", "--settings", _SETTINGS),
+            *("--max-turns", str(self._turns(request))),
             *(("--model", self.model) if self.model else ()),
         )
         return AgentCommand(

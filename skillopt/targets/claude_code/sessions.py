@@ -17,7 +17,6 @@ _COMPARED: Final = 150
 
 _COMMAND: Final = re.compile(r"<command-name>\s*/?([\w:.-]{1,100})\s*</command-name>")
 _ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_HEADLESS: Final = "sdk"
 
 
 class _Said(StreamEvent):
@@ -64,7 +63,7 @@ class ClaudeSessions:
                 tally.broken += 1
                 continue
             session.note(id=line.sessionId, cwd=line.cwd, started=line.timestamp, branch=line.gitBranch)
-            if _HEADLESS in (line.entrypoint[:3], line.promptSource):
+            if "sdk" in (line.entrypoint[:3], line.promptSource):
                 session.kind = SessionKind.HEADLESS
             if line.cwd and not wanted(session.cwd, session.kind):
                 break

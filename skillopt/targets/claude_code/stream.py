@@ -27,9 +27,7 @@ from skillopt.targets.stream import (
     text_of_parts,
 )
 
-_NOT_A_MODEL: Final = "<synthetic>"
 _LIMITS: Final = {"error_max_turns": "turns", "error_max_budget_usd": "budget"}
-_TOO_LONG: Final = "output token maximum"
 
 
 class _Block(StreamEvent):
@@ -107,7 +105,7 @@ class ClaudeStream(ClientStream):
     @cached_property
     def _answers(self) -> tuple[_Said, ...]:
         said = (line.message for line in self._lines if line.type == "assistant")
-        return tuple(message for message in said if message is not None and message.model != _NOT_A_MODEL)
+        return tuple(message for message in said if message is not None and message.model != "<synthetic>")
 
     @property
     def answer(self) -> str:
@@ -199,7 +197,7 @@ class ClaudeStream(ClientStream):
 def _judge_error(result: _Line, words: str) -> Ending:
     if result.subtype in _LIMITS:
         return Ending(Status.LIMIT, f"limit: {_LIMITS[result.subtype]}: {shorten_reason(words)}")
-    if _TOO_LONG in words:
+    if "output token maximum" in words:
         return Ending(Status.LIMIT, f"limit: output tokens: {shorten_reason(words)}")
     if result.stop_reason == "refusal":
         return Ending(Status.REFUSAL, f"refusal: {shorten_reason(words)}")

@@ -30,12 +30,7 @@ from skillopt.tasks import File
 
 _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
-_SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
-_RECORD_LIMIT: Final = 256_000_000  # bytes of a record, which can hold images
-_TURN_TOKENS: Final = 20_000
-"""Tokens of a request before anything was done: instructions, tools and the listing of skills."""
-
 _INSTRUCTIONS: Final = "Answer one request. Reply with exactly what it asks for and nothing else. Use no tools."
 _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "image_generation")
 
@@ -50,6 +45,7 @@ class _Codex(ClientProgram):
     client = "codex"
     harness = "codex"
     oldest = "0.169"
+    url_variable = "OPENAI_BASE_URL"
 
     @property
     def path(self) -> str:
@@ -62,11 +58,6 @@ class _Codex(ClientProgram):
         near = (*package.glob("node_modules/@openai/codex-*"), *package.parent.glob("codex-*"))
         programs = [program for folder in near for program in sorted(folder.glob("vendor/*/bin/codex"))]
         return next((str(program) for program in programs if shutil.which(str(program))), found)
-
-    @property
-    def url(self) -> str:
-        """The address of a provider that was chosen; empty for the client's own."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL") or ""
 
     def environment(self, home: AgentHome) -> dict[str, str]:
         """Return all that the client may know of this machine."""
@@ -83,8 +74,8 @@ class _Codex(ClientProgram):
             return CodexStream(run.stdout, run.stderr)
         wanted = f"<skill>\\n<name>{_listed_name(request.skill)}</name>".encode()
         places = [str(one.relative_to(home.path)) for one in Path(home.config, "sessions").glob("**/rollout-*.jsonl")]
-        # What the agent runs can write there too, and leave a pipe or a link under such a name.
-        records = (read_workspace_file(home.path, place, _RECORD_LIMIT) for place in places)
+        # What the agent runs can write there too, and leave a pipe or a link under such a name; images are in records.
+        records = (read_workspace_file(home.path, place, 256_000_000) for place in places)
         injected = any(wanted in content for content in records if isinstance(content, bytes))
         return CodexStream(run.stdout, run.stderr, injected)
 
@@ -92,7 +83,22 @@ class _Codex(ClientProgram):
         """Return the client's configuration, and its login when no key is set."""
         key = _key()
         login = None if key or self.url else _login()
-        lines = self._settings(max_tokens)
+        budget = []
+        if max_tokens is not None:
+            # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
+            limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
+            budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
+        lines = [
+            *([f"model = {json.dumps(self.model)}"] if self.model else []),
+            *budget,
+            'web_search = "disabled"',
+            "analytics.enabled = false",
+            "check_for_update_on_startup = false",
+            "skills.bundled.enabled = false",
+            "features.plugins = false",
+            "features.unbounded_connection_retries = false",
+            f'shell_environment_policy.exclude = ["{_KEY}"]',
+        ]
         if key or self.url:
             lines = [
                 f'model_provider = "{_PROVIDER}"',
@@ -107,24 +113,6 @@ class _Codex(ClientProgram):
             ]
         config = File("config/config.toml", "\n".join([*lines, ""]).encode("utf-8"))
         return (config,) if login is None else (config, File("config/auth.json", login))
-
-    def _settings(self, max_tokens: int | None) -> list[str]:
-        budget = []
-        if max_tokens is not None:
-            # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
-            limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
-            budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
-        return [
-            *([f"model = {json.dumps(self.model)}"] if self.model else []),
-            *budget,
-            'web_search = "disabled"',
-            "analytics.enabled = false",
-            "check_for_update_on_startup = false",
-            "skills.bundled.enabled = false",
-            "features.plugins = false",
-            "features.unbounded_connection_retries = false",
-            f'shell_environment_policy.exclude = ["{_KEY}"]',
-        ]
 
 
 @dataclass(frozen=True)
@@ -166,7 +154,7 @@ class CodexHarness(_Codex, Client):
         """Return the command line of a rollout."""
         flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
         # A key and a subscription have different addresses.
-        url = self.url or (_DEFAULT_URL if _key() else _SUBSCRIPTION_URL)
+        url = self.url or (_DEFAULT_URL if _key() else "https://chatgpt.com/backend-api/codex")
         argv = (self.path, *flags)
         return AgentCommand(argv, self.environment(home), prompt, Sandbox(self.sandbox), url, client=self.client)
 
@@ -174,7 +162,8 @@ class CodexHarness(_Codex, Client):
         """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
             return self.max_tokens
-        most = request.discovery.turns * _TURN_TOKENS
+        # A request has some 20,000 tokens before anything was done: instructions, tools and the listing of skills.
+        most = request.discovery.turns * 20_000
         return min(self.max_tokens or most, most)
 
 

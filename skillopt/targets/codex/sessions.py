@@ -12,7 +12,6 @@ from skillopt.targets.stream import StreamEvent
 
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
 _CALLED: Final = re.compile(r"(?<!\S)\$([a-z][\w:.-]{0,100})")
-_HEADLESS: Final = ("exec", "mcp")
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 
@@ -74,7 +73,7 @@ class CodexSessions:
                 session.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
                 if isinstance(meta.source, dict):
                     session.kind = SessionKind.SUBAGENT
-                elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
+                elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in ("exec", "mcp"):
                     session.kind = SessionKind.HEADLESS
             elif line.type == "turn_context" and line.payload is not None:
                 session.note(cwd=line.payload.cwd)

@@ -27,7 +27,6 @@ from skillopt.targets.stream import (
 )
 
 _REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|safety", re.IGNORECASE)
-_BUDGET: Final = "budget reached"
 _UNLOADED: Final = re.compile(r"failed to load skill (?P<path>\S+): (?P<why>.*)")
 _ERROR_BODY: Final = re.compile(r"^\{.*\}$", re.DOTALL)
 _HTTP_STATUS: Final = re.compile(r"unexpected status (\d{3})\b|last status: (\d{3})\b")
@@ -143,22 +142,19 @@ class CodexStream(ClientStream):
         """Judge how the run ended."""
         last = next((line for line in reversed(self._lines) if line.type in ("turn.completed", "turn.failed")), None)
         if last is None:
-            return run.without_result(answered=bool(self._items), failing=self._failing)
+            end = self._lines[-1] if self._lines else None
+            failing = (_kind_of(end.message), end.message) if end is not None and end.type == "error" else None
+            return run.without_result(answered=bool(self._items), failing=failing)
         if last.type == "turn.completed":
             called = any(message.tool_calls for message in self.messages())
             empty = failed_run(FailureKind.EMPTY, "the model answered nothing")
             return Ending(Status.OK) if called or self.answer else empty
         words = last.error.message if last.error is not None else ""
-        if _BUDGET in words:
+        if "budget reached" in words:
             return Ending(Status.LIMIT, f"limit: tokens: {shorten_reason(words)}")
         if _REFUSED.search(words):
             return Ending(Status.REFUSAL, f"refusal: {shorten_reason(words)}")
         return failed_run(_kind_of(words), words)
-
-    @property
-    def _failing(self) -> tuple[FailureKind, str] | None:
-        last = self._lines[-1] if self._lines else None
-        return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
 
 
 def _reads(command: str, skill: str) -> bool:

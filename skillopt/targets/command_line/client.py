@@ -26,7 +26,6 @@ from skillopt.targets.process import AgentCommand, AgentHome, find_program, firs
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import digest_of
 
-_PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0  # a start of Node on a busy machine takes seconds
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 _LONGEST_ARGUMENT: Final = 100_000
@@ -60,7 +59,7 @@ class CommandLineHarness(Client):
         """Name agent, version, table, model and mode."""
         table, own, program = digest_of(self.table.model_dump_json())[:12], self.own_files(), self._program
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        if self.table.command[0].startswith(_PROJECT):
+        if self.table.command[0].startswith("{project}"):
             told = []
         elif Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
             told = [_ask_version(program)]

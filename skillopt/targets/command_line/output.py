@@ -22,7 +22,6 @@ from skillopt.targets.stream import (
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
-    read_lines,
     shorten_call,
     shorten_reason,
 )
@@ -48,7 +47,8 @@ class TableOutput(ClientStream):
         if self.table.answer is None:
             return ()
         printed = self.stdout
-        found = _parsed(printed) or tuple(map(json.loads, read_lines(printed)))
+        lines = (line for line in printed.splitlines() if line.lstrip().startswith("{"))
+        found = _parsed(printed) or tuple(each for line in lines for each in _parsed(line))
         found = found or _parsed(printed[max(printed.find("{"), 0) :])
         return found or _parsed(printed[printed.find("\n{") + 1 :])
 

@@ -138,7 +138,8 @@ def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_lo
     chosen, notices, signs = settings(cluster.address, max_usd=100.0), list[str](), tmp_path / "signs"
     signs.mkdir()
     found = drivers(chosen, tmp_path, HeldHarness(str(signs)))
-    found.clusters[0].notice = notices.append
+    assert found.cluster is not None
+    found.cluster.notice = notices.append
     held = [replace(task(number, value=f"Say {number}."), id=f"held{number}") for number in range(6)]
     with ThreadPoolExecutor(6) as pool:
         waiting = [pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, one), found.verifier) for one in held]
@@ -178,7 +179,8 @@ def test_only_what_was_lost_runs_again_and_other_failures_of_ray_are_named(
     cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: RayError, said: str, tries: int
 ) -> None:
     found = drivers(settings(cluster.address), tmp_path, RowsHarness())
-    found.clusters[0].ready()
+    assert found.cluster is not None
+    found.cluster.ready()
     monkeypatch.setattr(ray, "get", raising(error))
     answer = run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
     assert answer.score is None
@@ -202,7 +204,8 @@ def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, t
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, one)) for one in TASKS[:2]]
         wait_until(lambda: len(list(signs.glob("begun-*"))) == 2)
-        found.clusters[0].drop()
+        assert found.cluster is not None
+        found.cluster.drop()
         answers = [one.result() for one in waiting]
     assert [one.reason for one in answers] == ["the command was interrupted"] * 2
 

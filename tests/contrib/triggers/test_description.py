@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from skillopt.contrib.triggers.description import MOST_DESCRIPTION, check_description, with_description
 from skillopt.contrib.triggers.drafts import why_description_due
+from skillopt.contrib.triggers.looks import TriggerBasis
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import read_frontmatter
-from skillopt.storage.notes import TriggerBasis
 
 BODY = "---\n# Rows\n\n- description: not this one.\n"
 FRONT = "name: rows\ndescription: Cleans tables.\nlicense: MIT\n"

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from skillopt.contrib.triggers.drafts import TRIGGER_ERROR, TRIGGER_TRAINING
+from skillopt.contrib.triggers.looks import begin_look, end_look
 from skillopt.contrib.triggers.queries import Query
 from skillopt.contrib.triggers.run import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.settings import Settings
-from skillopt.storage.notes import begin_look, end_look
 from skillopt.versions.commit_message import Version
 
 HELD_OUT = [Query(text, "pdf", "x:1") for text in ("one", "two", "three", "four")]

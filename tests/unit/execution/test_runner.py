@@ -83,7 +83,7 @@ class TestRecording:
         seen: list[int] = []
 
         def look(prompt: str) -> str:
-            seen.append(ledger.counts().replies)
+            seen.append(ledger.counts()["reply"])
             return prompt
 
         runner(ledger, model=ScriptedModel(look)).replies(["a", "b", "c"])
@@ -182,7 +182,7 @@ class TestFailures:
             False,
             "not done within 600 s",
         )
-        assert ledger.counts().rollouts == 1
+        assert ledger.counts()["rollout"] == 1
 
     def test_a_workspace_that_cannot_be_made_stops_the_run(self, ledger: Ledger) -> None:
         below_a_file = Task("t", "Say.", VerifierSpec("exact"), (File("a", b""), File("a/b", b"")))

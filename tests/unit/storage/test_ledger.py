@@ -134,7 +134,7 @@ class TestTheFile:
     @pytest.mark.parametrize(
         ("damage", "read"),
         [
-            ("UPDATE calls SET score = 0.25", lambda ledger: ledger.results(["digest"], "demo")),
+            ("UPDATE calls SET score = 0.25", lambda ledger: ledger.run_results("r", ["digest"], "demo")),
             ("UPDATE calls SET passed = 1", lambda ledger: ledger.target_results("demo")),
             ("UPDATE calls SET task = 't9'", lambda ledger: ledger.run_results(RECORD.id, [], "")),
             ("UPDATE calls SET input_tokens = 7", lambda ledger: ledger.spending(RECORD.id)),
@@ -167,7 +167,7 @@ class TestTheFile:
             full = Ledger(ledger.path, database, lambda: "now")
             with pytest.raises(LedgerError, match="disk is full"):
                 full.store_replies("run", [(str(n), Reply(Random(n).randbytes(9000).hex())) for n in range(9)])
-            assert full.counts().replies == 0
+            assert full.counts()["reply"] == 0
             database.execute(f"PRAGMA max_page_count = {pages + 999}")
             full.store_replies("run", [("b", Reply("x"))])
         with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
@@ -217,8 +217,8 @@ class TestProcesses:
             with closing(Ledger.open(tmp_path)) as ledger:
                 found = ledger.rollouts([str(number) for number in range(stored)])
                 assert found == {str(number): rollout(number) for number in range(stored)}
-                assert ledger.counts().rollouts % 10 == 0
-                stored = ledger.counts().rollouts
+                assert ledger.counts()["rollout"] % 10 == 0
+                stored = ledger.counts()["rollout"]
             with closing(sqlite3.connect(tmp_path / ".skillopt" / "ledger.db")) as database:
                 assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 

@@ -37,7 +37,6 @@ def test_no_query_of_the_ledger_reads_all_payloads(tmp_path: Path) -> None:
         ledger.events("abc123")
         ledger.rollouts(["k"])
         ledger.replies(["r"])
-        ledger.results(["d"], "demo")
         ledger.run_results("abc123", ["d"], "demo")
         ledger.target_results("demo")
         ledger.counts()

@@ -1,6 +1,5 @@
 """Trials of drafted tasks: what measures nothing is dropped before it costs anything, the rest is told apart."""
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -14,7 +13,7 @@ from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import scored
 
 SKILL = Skill("rows", SkillDocument("# Rows\n"))
-PASSES: dict[str, float | None] = {"with": 0.0, "without": 0.0, "solver": 1.0, "empty": 0.0, "echo": 0.0}
+PASSES: dict[str, float | None] = {"with": 0.0, "without": 0.0, "solver": 1.0, "empty": 0.0}
 
 
 class Answers:
@@ -25,7 +24,7 @@ class Answers:
         self.asked: list[tuple[str, str, int]] = []
 
     def trials(self) -> Trials:
-        return Trials(self._runner("empty"), self._runner("echo"), self._runner("solver"), self._runner("target"))
+        return Trials(self._runner("empty"), self._runner("solver"), self._runner("target"))
 
     def _runner(self, role: str) -> RunRequests:
         def run(requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
@@ -52,8 +51,8 @@ def tried(answers: Answers, *drafts: TaskDraft) -> tuple[Tried, ...]:
     [
         *(({}, TrialResult.FAILS), ({"with": 1.0}, TrialResult.HELPED), ({"without": 1.0}, TrialResult.HARMED)),
         *(({"with": 1.0, "without": 1.0}, TrialResult.EASY), ({"empty": 1.0}, TrialResult.EMPTY_PASSES)),
-        *(({"echo": 1.0}, TrialResult.ECHO_PASSES), ({"solver": 0.5}, TrialResult.UNSOLVED)),
-        *(({"with": None}, TrialResult.NOT_TRIED), ({"solver": None}, TrialResult.NOT_TRIED)),
+        *(({"solver": 0.5}, TrialResult.UNSOLVED), ({"solver": None}, TrialResult.NOT_TRIED)),
+        ({"with": None}, TrialResult.NOT_TRIED),
     ],
 )
 def test_trials_say_what_a_draft_is_good_for(scores: dict[str, float | None], result: TrialResult) -> None:
@@ -69,11 +68,6 @@ def test_trials_say_what_a_draft_is_good_for(scores: dict[str, float | None], re
         (draft("one", spec=VerifierSpec("regex", '{"pattern": "("}')), TrialResult.BROKEN),
         (draft("one", "", None, File("../x", b"")), TrialResult.BROKEN),
         (draft("one", "", None, File("x", b""), File("x", b"")), TrialResult.BROKEN),
-        (draft("one", "Say: Good  Day!", VerifierSpec("exact", '{"value": "good day"}')), TrialResult.LEAKS),
-        (
-            draft("one", "Ada is 36, as JSON", VerifierSpec("json", '{"value": {"name": "Ada", "age": [36]}}')),
-            TrialResult.LEAKS,
-        ),
     ],
 )
 def test_what_is_wrong_at_sight_is_never_run(made: TaskDraft, result: TrialResult) -> None:
@@ -81,9 +75,3 @@ def test_what_is_wrong_at_sight_is_never_run(made: TaskDraft, result: TrialResul
     (found,) = tried(answers, made)
     assert found.result is result
     assert answers.asked == []
-
-
-def test_a_judge_is_not_asked_about_a_request_that_comes_back() -> None:
-    answers = Answers()
-    tried(answers, draft("one", spec=VerifierSpec("rubric", json.dumps({"criteria": ["Kind."]}))))
-    assert [side for _, side, _ in answers.asked] == ["empty", "solver", "with", "without"]
