@@ -255,3 +255,10 @@ def test_a_gate_has_no_report_leaves_the_skill_due_and_is_not_taken_for_its_trai
     git(gated.folder, "checkout", "--quiet", "change")
     assert skillopt(gated.folder, "gate", "main", *QUICK, "--quiet", "--set", "seed=5").returncode == 0
     assert {as_json(gated.folder, "report", *name)["run"] for name in ((), ("rows",))} == {row["run"]}
+
+
+def test_a_record_is_made_once(tmp_path: Path) -> None:
+    nights = make_nights(tmp_path)
+    first, again = (nights.run("--record", "only")["rows"] for _ in range(2))
+    assert (first["recorded"].partition(":")[0], first["versions"]) == ("record", 0)
+    assert (again["rollouts"], again["recorded"]) == (0, "")

@@ -84,16 +84,6 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert TOKEN not in done.log + done.summary
 
 
-def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge: FakeForge) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, "no frontmatter\n")
-    runner = pull_request(tmp_path, project, repository="mallory/skills", **with_forge(forge))
-    done = gate(runner)
-    assert (done.code, done.outputs["verdict"]) == (1, "refused")
-    assert "Comment on the pull request" not in done.steps
-    assert forge.said(7) == []
-
-
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     nights = make_nights(tmp_path)
     runner = Runner(tmp_path / "temp", nights.folder, {"event_name": "schedule"})
@@ -265,45 +255,6 @@ def test_no_step_that_runs_models_has_a_token() -> None:
         "Comment on the pull request",
         "Report the verdict as a check",
     ]
-
-
-def test_a_pull_request_is_judged_by_the_record_that_the_token_fetches_first(tmp_path: Path) -> None:
-    nights = make_nights(tmp_path / "nights")
-    write(nights.folder, GOOD)
-    git(nights.folder, "commit", "--quiet", "-am", "A good text")
-    git(nights.folder, "push", "--quiet", "origin", "main")
-    nights.run("--record", "only")
-    git(nights.folder, "checkout", "--quiet", "-b", "change")
-    commit(nights.folder, GOOD + "\nMore words.\n")
-    git(nights.folder, "push", "--quiet", "origin", "change")
-    runner = pull_request(tmp_path, nights.bare)
-    git(runner.workspace, "config", "remote.origin.url", (tmp_path / "nights" / "gone.git").as_uri())
-    done = runner.run(command="gate", sandbox="false", github_token="")
-    assert "record of" not in done.summary
-    git(runner.workspace, "config", "remote.origin.url", nights.bare.as_uri())
-    done = runner.run(command="gate", sandbox="false", github_token=TOKEN)
-    assert "Fetch the record" in done.steps
-    assert "Judged by the" in done.summary, done.log
-
-
-def test_a_key_that_is_missing_is_an_error_where_secrets_are_and_neutral_on_a_fork(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    git(project, "checkout", "--quiet", "main")
-    config = project / "skillopt.toml"
-    config.write_text(re.sub(r"harness = .*", 'harness = "chat/anthropic/claude-haiku-4-5"', config.read_text()))
-    git(project, "commit", "--quiet", "-am", "Choose")
-    git(project, "checkout", "--quiet", "-B", "change")
-    commit(project, GOOD + "- Be careful.\n")
-    runs = {}
-    for repository in ("acme/skills", "mallory/skills"):
-        (tmp_path / repository).mkdir(parents=True)
-        runner = pull_request(tmp_path / repository, project, repository=repository, ANTHROPIC_API_KEY="")
-        runs[repository] = runner.run(command="gate", sandbox="false", github_token="")
-    assert (runs["acme/skills"].code, runs["acme/skills"].outputs["verdict"]) == (2, "error"), runs[
-        "acme/skills"
-    ].summary
-    assert "ANTHROPIC_API_KEY" in runs["acme/skills"].commands[-1]
-    assert (runs["mallory/skills"].code, runs["mallory/skills"].outputs["verdict"]) == (0, "neutral")
 
 
 def test_a_folder_of_the_change_that_looks_like_a_repository_gets_no_token(tmp_path: Path) -> None:
