@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -65,6 +65,8 @@ _ORDER: Final = (
 )
 """The order in which standings are counted: what needs a look first."""
 
+_LEAST: Final = 0.01  # of a chance that is estimated from a few hundred draws
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeFinding:
@@ -101,13 +103,20 @@ class Watched:
         return f"{before} → {after} of {self.tasks}"
 
     @property
+    def interval(self) -> str:
+        """Say how often these tasks pass with the new text."""
+        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
+        return f"{low:.0%} to {high:.0%} pass now (95%)"
+
+    @property
     def errors(self) -> str:
         """Say how often this is wrong, either way."""
-        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
+        fifth, one = (
+            f"{chance:.0%}" if chance >= _LEAST else "under 1%" for chance in (self.unseen_harm, self.unseen_task)
+        )
         return (
-            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is "
-            f"refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
-            f"{self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
+            f"a harmless change is refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks "
+            f"passes in {fifth}, one that breaks a single task in {one}"
         )
 
 
@@ -140,36 +149,23 @@ class SuiteMeasurement:
     run: str = ""
     page: str = ""
     worst: str = ""
-    looks: int = 0
     rollouts: int = 0
     paid_rollouts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GatedChange:
-    """One skill of a change."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedChange(SuiteMeasurement):
+    """One skill of a change, with what its own suite says."""
 
     skill: str
     kind: ChangeKind
     path: str
-    before_path: str
+    before_path: str = ""
     files: tuple[str, ...]
-    standing: Standing
-    reason: str
     findings: tuple[ChangeFinding, ...] = ()
-    judged: Judged | None = None
-    suite: str = ""
-    tasks: int = 0
-    run: str = ""
-    looks: int = 0
-    rollouts: int = 0
-    paid_rollouts: int = 0
-    spent: Mapping[str, Usage] | None = None
     base_measurement: SuiteMeasurement | None = None
-    first_path: str = ""
+    first_path: str
     first_line: int = 1
-    page: str = ""
-    worst: str = ""
     difference: tuple[NewCapability, ...] = ()
 
     @property
@@ -189,6 +185,7 @@ class GateReport:
     required: Required
     strict: bool
     changes: tuple[GatedChange, ...]
+    spent: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

@@ -155,12 +155,13 @@ def _answer(finding: WatchFinding, watched: Watched, tasks: int, ran: Sequence[R
         case WatchEnding.PASSED:
             return ReviewAnswer.PASSED, f"nothing that passed is seen to break: {found}{moved}"
         case WatchEnding.BROKEN:
-            return ReviewAnswer.REFUSED, f"shown to be worse: it breaks {', '.join(finding.broken)}"
+            until = f"{watched.tasks} of {len(finding.watched)} tasks ran until that was clear"
+            return ReviewAnswer.REFUSED, f"shown to be worse: it breaks {', '.join(finding.broken)}; {until}"
         case WatchEnding.LOWER:
             return ReviewAnswer.REFUSED, f"shown to be worse: fewer runs pass on all tasks together, {found}"
         case WatchEnding.TARGET_CHANGED:
             reason = "the target changed since the record: the old text passes fewer tasks now, too"
-            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {reason}; the next push or night renews the record"
+            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {reason}; the push that merges this makes a new record"
         case WatchEnding.UNSURE:
             usd, more = Usage.total(one.usage for one in ran).usd, _ALL_ONCE * tasks
             price = f", ${usd / len(ran) * more:.2f}" if usd else ""

@@ -327,7 +327,6 @@ def measure_change(
         judged,
         tasks=len(suite.tasks(Split.VAL)),
         run=record.id,
-        looks=record.seed + 1,
         rollouts=ended.rollouts,
         paid_rollouts=run.runner.paid_rollouts,
     )

@@ -80,7 +80,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     again = gate(runner)
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
     forged, comment = forge.said(7)
-    assert ("All is well" in forged, "0 rollouts newly run" in comment) == (True, True)
+    assert ("All is well" in forged, "0 new rollouts of 16" in comment) == (True, True)
     assert TOKEN not in done.log + done.summary
 
 
