@@ -12,7 +12,6 @@ from skillopt.review.result import (
     GatedChange,
     GateReport,
     Required,
-    ReviewAnswer,
     Standing,
     SuiteMeasurement,
     Weight,
@@ -125,7 +124,7 @@ def _details(change: GatedChange, boxed: Sequence[ChangeFinding], *, worst: bool
         )
         if (watched := judged.watched) is not None:
             shown.append(f"Judged by the {cited(watched.record)}: {watched.errors}.")
-        elif judged.answer is not ReviewAnswer.REFUSED:  # it says nothing of a harm
+        elif judged.answer is not Standing.REFUSED:  # it says nothing of a harm
             shown.append(f"With confidence {judged.confidence:g} the true {bound}.")
         lower = [task for task in judged.worse if task not in judged.broken]
         fixed = judged.verdict.fixed if judged.verdict else ()
@@ -183,7 +182,7 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
         return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
     if change.standing is Standing.CANNOT_TELL:
         return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
-    if judged is None or judged.answer is not ReviewAnswer.REFUSED:
+    if judged is None or judged.answer is not Standing.REFUSED:
         return []
     label, tasks = ("it broke", judged.broken) if judged.broken else ("worse", judged.worse)
     listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks and not judged.watched else ""

@@ -21,8 +21,8 @@ from skillopt.gate.sign_flips import LookPlan
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.review.result import Judged, Required, ReviewAnswer
-from skillopt.review.watch import MOST_RUNS, OldRecord, WatchRuns, judge_by_record
+from skillopt.review.result import Judged, Required, Standing
+from skillopt.review.watch import OldRecord, judge_by_record
 from skillopt.rollouts import Reply, Rollout, Stream
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Settings
@@ -101,7 +101,9 @@ class ChangeGate:
         yield RunStarted(self._after.name, self._before.digest, suite.name, suite.digest, 0)
         try:
             if (record := self._demand.record) and self._demand.by_record and record.usable:
-                self.judged = self._watch(record, len(earlier))
+                val, run = self._suite.tasks(Split.VAL), self._runner.rollouts
+                texts = self._before, self._after
+                self.judged, self.pairs = judge_by_record(record, texts, val, self._settings, run, len(earlier))
             else:
                 yield self._decide(earlier)
             reason = "no verdict" if self.judged is None else self.judged.reason
@@ -124,42 +126,25 @@ class ChangeGate:
         reason = f"{reason}: {_told(verdict, len(val))}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
         worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
-        self.judged = Judged(
-            verdict=verdict,
-            answer=answer,
-            reason=reason,
-            lowest=lowest,
-            confidence=self._settings.confidence,
-            worse=worse,
-        )
+        self.judged = Judged(verdict, answer, reason, lowest, self._settings.confidence, worse=worse)
         text, asked = self._after.document.text, self._runner.rollouts_asked
-        passed = None if answer is ReviewAnswer.CANNOT_TELL else answer is ReviewAnswer.PASSED
+        passed = None if answer is Standing.CANNOT_TELL else answer is Standing.PASSED
         return GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
 
-    def _watch(self, record: OldRecord, looks: int) -> Judged:
-        """Run the new text on what the record passes, and both texts where it looks worse."""
-        tasks = {task.id: task for task in self._suite.tasks(Split.VAL)}
-        watch = WatchRuns(
-            (self._before, self._after), tasks, Stream.REVIEW.repeat(looks * MOST_RUNS), self._runner.rollouts
-        )
-        judged = judge_by_record(record, watch, self._settings)
-        self.pairs = watch.pairs
-        return judged
-
-    def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
+    def _answer(self, verdict: Verdict, lowest: float) -> tuple[Standing, str]:
         """Answer what was asked, in a word and in words."""
         if self._demand.required is Required.BETTER:
             if verdict.accepted:
-                return ReviewAnswer.PASSED, "shown to be better"
-            return ReviewAnswer.REFUSED, "not shown to be better"
+                return Standing.PASSED, "shown to be better"
+            return Standing.REFUSED, "not shown to be better"
         if verdict.rejected:
-            return ReviewAnswer.REFUSED, f"shown to be worse ({verdict.reason})"
+            return Standing.REFUSED, f"shown to be worse ({verdict.reason})"
         loss, margin = max(0.0, -lowest), self._demand.margin
         if margin and loss > margin:
-            return ReviewAnswer.REFUSED, f"a loss of {margin:g} is not ruled out, only one of {loss:.2f}"
+            return Standing.REFUSED, f"a loss of {margin:g} is not ruled out, only one of {loss:.2f}"
         if loss > (margin or TOLERATED_LOSS):
-            return ReviewAnswer.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
-        return ReviewAnswer.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
+            return Standing.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
+        return Standing.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
 
     def _harm(self, first: int) -> tuple[Pairs, Verdict]:
         """Ask whether the new text is worse: run all tasks, then those that came out differently."""

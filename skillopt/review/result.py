@@ -36,19 +36,12 @@ class Weight(StrEnum):
     NOTE = "note"
 
 
-class ReviewAnswer(StrEnum):
-    """What a measurement says: `cannot tell` is no harm shown, and none that is worth speaking of ruled out."""
-
-    PASSED = "passed"
-    REFUSED = "refused"
-    CANNOT_TELL = "cannot tell"
-
-
 class Standing(StrEnum):
-    """Where a skill stands.
+    """Where a skill stands; a measurement says one of the first three.
 
-    `untestable` is one of which nothing here could show anything: no suite or one that is too small, no judge, no key,
-    or a change of files that the harness does not use. `invalid` is one of which too little was measured.
+    `cannot tell` is no harm shown, and none that is worth speaking of ruled out. `untestable` is one of which nothing
+    here could show anything: no suite or one that is too small, no judge, no key, or a change of files that the harness
+    does not use. `invalid` is one of which too little was measured.
     """
 
     PASSED = "passed"
@@ -125,7 +118,7 @@ class Judged:
     """What a measurement came to; a record may settle it without runs of the old text, and so without a verdict."""
 
     verdict: Verdict | None
-    answer: ReviewAnswer
+    answer: Standing
     reason: str
     lowest: float
     confidence: float

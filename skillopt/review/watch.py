@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Final, assert_never
 
@@ -20,8 +20,8 @@ from skillopt.review.one_sided import (
     follow,
     watched_tasks,
 )
-from skillopt.review.result import Judged, ReviewAnswer, Watched
-from skillopt.rollouts import Rollout, Usage
+from skillopt.review.result import Judged, Standing, Watched
+from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
@@ -52,94 +52,67 @@ class OldRecord:
         return bool(watched_tasks(self.tasks))
 
 
-@dataclass(slots=True)
-class WatchRuns:
-    """Runs that the rule asked for."""
-
-    sides: tuple[Skill, Skill]
-    tasks: Mapping[str, Task]
-    first: int
-    run: Callable[[Sequence[RolloutRequest]], Sequence[Rollout]]
-    ran: list[Rollout] = field(default_factory=list)
-    pairs: Pairs = field(default_factory=Pairs)
-    passes: dict[str, list[bool]] = field(default_factory=dict)
-
-    def follow(self, record: OldRecord, seed: str) -> WatchFinding:
-        """Run what the rule asks for, to its end."""
-        families = find_families([*self.tasks.values()])
-        order = Random(f"{seed}/watch/{self.first}").sample(sorted(record.tasks), len(record.tasks))
-        order.sort(key=lambda task: task not in record.named)
-        rule, counts = follow(record.tasks, order, families), Counter[tuple[Side, str]]()
-        try:
-            batch = next(rule)
-            while True:
-                requests = []
-                for side, name in batch:
-                    skill = self.sides[side is Side.NEW]
-                    requests.append(RolloutRequest(skill, self.tasks[name], self.first + counts[side, name]))
-                    counts[side, name] += 1
-                found = self.run(requests)
-                self._note([side for side, _ in batch], found)
-                batch = rule.send([one.score.passed if one.score else None for one in found])
-        except StopIteration as ended:
-            finding: WatchFinding = ended.value
-            return finding
-
-    def _note(self, sides: Sequence[Side], found: Sequence[Rollout]) -> None:
-        self.ran += found
-        for side, one in zip(sides, found, strict=True):
-            if side is Side.NEW and one.score is not None:
-                self.passes.setdefault(one.task_id, []).append(one.score.passed)
-        if sides == [*Side] * (len(sides) // 2):
-            self.pairs.add(Pairs(list(found[::2]), list(found[1::2])))
-
-
-def judge_by_record(record: OldRecord, watch: WatchRuns, settings: Settings) -> Judged:
-    """Judge a change by the record of the old text and fresh runs."""
-    finding = watch.follow(record, f"{settings.seed}")
-    check_coverage("gate", watch.ran, settings.coverage)
-    check_both_ran("gate", watch.pairs)
-    verdict = _decide(finding, watch.pairs) if watch.pairs.before else None
-    watched = _watched(record, watch, settings.seed)
-    answer, reason = _answer(finding, watched, len(watch.tasks), watch.ran)
-    if answer is ReviewAnswer.REFUSED and (verdict is None or not verdict.rejected):
+def judge_by_record(
+    record: OldRecord,
+    sides: tuple[Skill, Skill],
+    tasks: Sequence[Task],
+    settings: Settings,
+    run: Callable[[Sequence[RolloutRequest]], Sequence[Rollout]],
+    looks: int,
+) -> tuple[Judged, Pairs]:
+    """Judge a change by the record of the old text and fresh runs, after so many earlier changes."""
+    named, first = {task.id: task for task in tasks}, Stream.REVIEW.repeat(looks * MOST_RUNS)
+    order = Random(f"{settings.seed}/watch/{first}").sample(sorted(record.tasks), len(record.tasks))
+    order.sort(key=lambda task: task not in record.named)
+    rule, counts = follow(record.tasks, order, find_families(tasks)), Counter[tuple[Side, str]]()
+    ran, pairs, passes = list[Rollout](), Pairs(), dict[str, list[bool]]()
+    try:
+        batch = next(rule)
+        while True:
+            requests = []
+            for side, name in batch:
+                requests.append(RolloutRequest(sides[side is Side.NEW], named[name], first + counts[side, name]))
+                counts[side, name] += 1
+            found = run(requests)
+            ran += found
+            for (side, name), one in zip(batch, found, strict=True):
+                if side is Side.NEW and one.score is not None:
+                    passes.setdefault(name, []).append(one.score.passed)
+            if len({side for side, _ in batch}) > 1:  # pairs of both texts, one after the other
+                pairs.add(Pairs(list(found[::2]), list(found[1::2])))
+            batch = rule.send([one.score.passed if one.score else None for one in found])
+    except StopIteration as ended:
+        finding: WatchFinding = ended.value
+    check_coverage("gate", ran, settings.coverage)
+    check_both_ran("gate", pairs)
+    verdict = _decide(finding, pairs) if pairs.before else None
+    watched = _watched(record, passes, settings.seed)
+    answer, reason = _answer(finding, watched, len(tasks), ran)
+    if answer is Standing.REFUSED and (verdict is None or not verdict.rejected):
         told = verdict.reason if verdict else "no task ran with both texts"
-        answer, reason = ReviewAnswer.CANNOT_TELL, f"cannot tell: {told}"
-    return Judged(
-        verdict=verdict,
-        answer=answer,
-        reason=reason,
-        lowest=-1.0,
-        confidence=1.0 - WRONG_REFUSAL,
-        watched=watched,
-    )
+        answer, reason = Standing.CANNOT_TELL, f"cannot tell: {told}"
+    return Judged(verdict, answer, reason, lowest=-1.0, confidence=1.0 - WRONG_REFUSAL, watched=watched), pairs
 
 
 def _decide(finding: WatchFinding, pairs: Pairs) -> Verdict:
     """Decide by the pairs that the last look of the rule was at; the verdict tells of all fresh pairs."""
-    both = list(zip(pairs.before, pairs.after, strict=True))
-    measured = [(old, new) for old, new in both if old.score and new.score]
-    differing = [
-        (old, new)
-        for old, new in measured[slice(*finding.tested)]
-        if old.score and new.score and old.score.passed != new.score.passed
-    ]
+    both = [(old, new) for old, new in zip(pairs.before, pairs.after, strict=True) if old.score and new.score]
+    looked_at = both[slice(*finding.tested)]
+    differing = [pair for pair in looked_at if len({one.score.passed for one in pair if one.score}) > 1]
     tested = Pairs([old for old, _ in differing], [new for _, new in differing]) if differing else None
     return decide(compare(pairs, Metric.HARD, tested=tested), Question.WORSE, finding.level)
 
 
-def _watched(record: OldRecord, watch: WatchRuns, seed: int) -> Watched:
-    """Sum up the watched tasks that ran."""
-    shares = {task: sum(runs) / len(runs) for task, runs in watch.passes.items()}
-    before = sum(record.tasks[task].passed / record.tasks[task].runs for task in shares)
+def _watched(record: OldRecord, passes: Mapping[str, Sequence[bool]], seed: int) -> Watched:
+    """Sum up the watched tasks that ran, and estimate how often harm would pass unseen."""
     sure = sum(row.sure for row in record.tasks.values())
     fifth, one = (
         chance_to_pass(record.tasks, lost, Random(f"{seed}/{lost}")) for lost in (max(1, round(_FIFTH * sure)), 1)
     )
     return Watched(
-        tasks=len(shares),
-        passed_before=before,
-        passed_after=sum(shares.values()),
+        tasks=len(passes),
+        passed_before=sum(record.tasks[task].passed / record.tasks[task].runs for task in passes),
+        passed_after=sum(sum(runs) / len(runs) for runs in passes.values()),
         record=record.source,
         wrong_refusal=WRONG_REFUSAL,
         unseen_harm=fifth,
@@ -147,25 +120,25 @@ def _watched(record: OldRecord, watch: WatchRuns, seed: int) -> Watched:
     )
 
 
-def _answer(finding: WatchFinding, watched: Watched, tasks: int, ran: Sequence[Rollout]) -> tuple[ReviewAnswer, str]:
+def _answer(finding: WatchFinding, watched: Watched, tasks: int, ran: Sequence[Rollout]) -> tuple[Standing, str]:
     """Say what the rule found."""
     found = f"{watched.passed} tasks pass that passed before"
     moved = f"; the old text fails now, too: {', '.join(finding.moved)}" if finding.moved else ""
     match finding.ending:
         case WatchEnding.PASSED:
-            return ReviewAnswer.PASSED, f"nothing that passed is seen to break: {found}{moved}"
+            return Standing.PASSED, f"nothing that passed is seen to break: {found}{moved}"
         case WatchEnding.BROKEN:
             until = f"{watched.tasks} of {len(finding.watched)} tasks ran until that was clear"
-            return ReviewAnswer.REFUSED, f"shown to be worse: it breaks {', '.join(finding.broken)}; {until}"
+            return Standing.REFUSED, f"shown to be worse: it breaks {', '.join(finding.broken)}; {until}"
         case WatchEnding.LOWER:
-            return ReviewAnswer.REFUSED, f"shown to be worse: fewer runs pass on all tasks together, {found}"
+            return Standing.REFUSED, f"shown to be worse: fewer runs pass on all tasks together, {found}"
         case WatchEnding.TARGET_CHANGED:
             reason = "the target changed since the record: the old text passes fewer tasks now, too"
-            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {reason}; the push that merges this makes a new record"
+            return Standing.CANNOT_TELL, f"cannot tell: {reason}; the push that merges this makes a new record"
         case WatchEnding.UNSURE:
             usd, more = Usage.total(one.usage for one in ran).usd, _ALL_ONCE * tasks
             price = f", ${usd / len(ran) * more:.2f}" if usd else ""
             told = f"`--margin 0.2` runs all {tasks} tasks with both texts: about {more} rollouts{price}"
-            return ReviewAnswer.CANNOT_TELL, f"cannot tell: {found}{moved}; what would tell: {told}"
+            return Standing.CANNOT_TELL, f"cannot tell: {found}{moved}; what would tell: {told}"
         case _:
             assert_never(finding.ending)

@@ -21,7 +21,6 @@ from skillopt.review.result import (
     GateReport,
     Judged,
     Required,
-    ReviewAnswer,
     Standing,
     SuiteMeasurement,
     Weight,
@@ -39,7 +38,7 @@ ALLOWED = {"h2", "h3", "p", "blockquote", "table", "thead", "tbody", "tr", "th",
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
     finding = ChangeFinding(text, 3, Weight.WARN, "url", text, person=True)
     verdict = made_verdict(Outcome.REJECT, text, fixed=(), broken=(text,))
-    judged = Judged(verdict, ReviewAnswer.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
+    judged = Judged(verdict, Standing.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
     change = GatedChange(
         Standing.REFUSED,
         text,
