@@ -12,6 +12,7 @@ from skillopt.gate.families import find_families
 from skillopt.protocols import RolloutRequest
 from skillopt.review.one_sided import (
     WRONG_REFUSAL,
+    Batch,
     Side,
     TaskRecord,
     WatchEnding,
@@ -64,25 +65,24 @@ def judge_by_record(
     named, first = {task.id: task for task in tasks}, Stream.REVIEW.repeat(looks * MOST_RUNS)
     order = Random(f"{settings.seed}/watch/{first}").sample(sorted(record.tasks), len(record.tasks))
     order.sort(key=lambda task: task not in record.named)
-    rule, counts = follow(record.tasks, order, find_families(tasks)), Counter[tuple[Side, str]]()
-    ran, pairs, passes = list[Rollout](), Pairs(), dict[str, list[bool]]()
-    try:
-        batch = next(rule)
-        while True:
-            requests = []
-            for side, name in batch:
-                requests.append(RolloutRequest(sides[side is Side.NEW], named[name], first + counts[side, name]))
-                counts[side, name] += 1
-            found = run(requests)
-            ran += found
-            for (side, name), one in zip(batch, found, strict=True):
-                if side is Side.NEW and one.score is not None:
-                    passes.setdefault(name, []).append(one.score.passed)
-            if len({side for side, _ in batch}) > 1:  # pairs of both texts, one after the other
-                pairs.add(Pairs(list(found[::2]), list(found[1::2])))
-            batch = rule.send([one.score.passed if one.score else None for one in found])
-    except StopIteration as ended:
-        finding: WatchFinding = ended.value
+    counts, ran, pairs = Counter[tuple[Side, str]](), list[Rollout](), Pairs()
+    passes = dict[str, list[bool]]()
+
+    def run_batch(batch: Batch) -> list[bool | None]:
+        requests = []
+        for side, name in batch:
+            requests.append(RolloutRequest(sides[side is Side.NEW], named[name], first + counts[side, name]))
+            counts[side, name] += 1
+        found = run(requests)
+        ran.extend(found)
+        for (side, name), one in zip(batch, found, strict=True):
+            if side is Side.NEW and one.score is not None:
+                passes.setdefault(name, []).append(one.score.passed)
+        if len({side for side, _ in batch}) > 1:  # both texts, in pairs
+            pairs.add(Pairs(list(found[::2]), list(found[1::2])))
+        return [one.score.passed if one.score else None for one in found]
+
+    finding = follow(record.tasks, order, run_batch, find_families(tasks))
     check_coverage("gate", ran, settings.coverage)
     check_both_ran("gate", pairs)
     verdict = _decide(finding, pairs) if pairs.before else None
