@@ -192,8 +192,11 @@ def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
     old = {file.path: file.content for file in before.shipped} if before else {}
     for file in sorted(after.shipped, key=lambda file: file.path != _SKILL_FILE):
         if old.get(file.path) != file.content:
-            texts = (content.decode("utf-8", "replace") for content in (old.get(file.path, b""), file.content))
-            return file.path, _first_line(*texts)
+            before_lines, lines = (
+                content.decode("utf-8", "replace").splitlines() for content in (old.get(file.path, b""), file.content)
+            )
+            differing = (at for at, line in enumerate(lines, 1) if before_lines[at - 1 : at] != [line])
+            return file.path, next(differing, max(1, len(lines)))
     return _SKILL_FILE, 1
 
 
@@ -220,8 +223,3 @@ def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[st
         "only its description differs, which says when an agent loads it; tasks measure what it does then. Measure "
         f"the description on requests with `skillopt trigger {after.name}`"
     )
-
-
-def _first_line(before: str, after: str) -> int:
-    old, new = before.splitlines(), after.splitlines()
-    return next((at + 1 for at, line in enumerate(new) if at >= len(old) or old[at] != line), max(1, len(new)))
