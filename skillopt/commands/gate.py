@@ -49,7 +49,7 @@ from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.leaks import ProtectedText, index_protected_text
+from skillopt.safety.leaks import index_protected_text
 from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
@@ -309,7 +309,10 @@ class _Gate:
     def _found(self, before: Skill | None, work: _Work) -> Iterator[ChangeFinding]:
         """Find what the texts bring, and what else changed with them."""
         row, settings, base = work.row, work.target.settings, work.base
-        yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
+        # Tasks that come with a change may quote it; a new skill has no others.
+        suite, judge = (base.suite, base.target) if base else (work.suite, work.target)
+        protected = index_protected_text(suite) if suite and judge.settings.scan_leaks else None
+        yield from check_new_text(before, work.after, row.path, self._allowed(work), protected)
         if work.suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
@@ -417,22 +420,6 @@ class _Gate:
         told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_NAMED])
         worst = describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
         return replace(measured, page=page, worst=worst)
-
-
-def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
-    """Index the tasks that were there before the change, and those that come with it.
-
-    A new skill has its tasks from the change itself, and nothing else to be measured on: there they are protected.
-    """
-    base, suite = work.base, work.suite
-    if not (base.target if base else work.target).settings.scan_leaks:
-        return None, None
-    if base is None:
-        return (index_protected_text(suite) if suite else None), None
-    old = {task.digest for _, task in base.suite.splits}
-    added = [(split, task) for split, task in (suite.splits if suite else ()) if task.digest not in old]
-    brought = index_protected_text(Suite(base.suite.name, tuple(added))) if added else None
-    return index_protected_text(base.suite), brought
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:

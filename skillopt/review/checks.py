@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from skillopt.errors import SkillError
@@ -44,11 +43,6 @@ _GRANTS: Final = frozenset({"allowed-tools"})
 """Fields that only grant: what is no longer in one needs nobody's look."""
 
 _HARMLESS_FIELDS: Final = frozenset({"name", "license", "metadata", "version"})
-_QUOTED: Final = "quotes a new task"
-_ONLY_REPEATED: Final = (
-    "it repeats text of a task that comes with this change, so that task shows only that the text can be repeated; "
-    "the tasks that were there before are what counts"
-)
 
 
 def check_new_text(
@@ -57,7 +51,6 @@ def check_new_text(
     path: str,
     allow: Collection[LintClass],
     protected: ProtectedText | None,
-    brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
     """Find what a change adds to a skill."""
     old, new, prefix = _texts(before), _texts(after), SkillPlace.parse(path).prefix
@@ -74,12 +67,7 @@ def check_new_text(
             found.append(ChangeFinding(f"{prefix}{name}", 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True))
     if before and LintClass.REMOVED_RULE not in allow:
         found += _removed(old, new, document)
-    leaks = tuple(_leaks(old, new, prefix, protected))
-    places = {one.path for one in leaks}
-    quoted = {one.path: one for one in _leaks(old, new, prefix, brought) if one.path not in places}
-    found += leaks
-    found += (replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values())
-    return tuple(found)
+    return (*found, *_leaks(old, new, prefix, protected))
 
 
 def _for_a_person(before: Skill, after: Skill, document: str) -> Iterator[ChangeFinding]:

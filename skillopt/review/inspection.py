@@ -249,7 +249,8 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
                 acts += _learnt_answer(usual, _final_output(rollout.trajectory), added, answers[task.id], counts)
             for act in {act.sign: act for act in reversed(acts)}.values():
                 place, sure = (task.id, rollout.skill_digest, rollout.repeat), _how_sure(act.sign, len(beside))
-                first = Suspicion(act.sign, *place, 0, act.what, truncate(act.quote, 200), sure)
+                quote = truncate(act.quote, 200)
+                first = Suspicion(act.sign, *place, rollouts=0, what=act.what, quote=quote, sure=sure)
                 known = signs.setdefault(act.sign, first)
                 signs[act.sign] = replace(known, rollouts=known.rollouts + 1)
         found += (signs[sign] for sign in Sign if sign in signs)

@@ -37,26 +37,21 @@ class Weight(StrEnum):
 
 
 class Standing(StrEnum):
-    """Where a skill stands; a measurement says one of the first three.
+    """Where a skill stands; a measurement refuses, passes or cannot tell.
 
     `cannot tell` is no harm shown, and none that is worth speaking of ruled out. `untestable` is one of which nothing
     here could show anything: no suite or one that is too small, no judge, no key, or a change of files that the harness
     does not use. `invalid` is one of which too little was measured.
+    In the order in which they are counted: what needs a look first.
     """
 
-    PASSED = "passed"
     REFUSED = "refused"
+    INVALID = "invalid"
     CANNOT_TELL = "cannot tell"
     UNTESTABLE = "untestable"
-    INVALID = "invalid"
+    PASSED = "passed"
     DELETED = "deleted"
 
-
-_ORDER: Final = (
-    *(Standing.REFUSED, Standing.INVALID, Standing.CANNOT_TELL),
-    *(Standing.UNTESTABLE, Standing.PASSED, Standing.DELETED),
-)
-"""The order in which standings are counted: what needs a look first."""
 
 _LEAST: Final = 0.01  # of a chance that is estimated from a few hundred draws
 
@@ -193,7 +188,7 @@ class GateReport:
         if not self.changes:
             return "no skill differs"
         counts = Counter(change.standing for change in self.changes)
-        told = ", ".join(f"{counts[standing]} {standing.value}" for standing in _ORDER if counts[standing])
+        told = ", ".join(f"{counts[standing]} {standing.value}" for standing in Standing if counts[standing])
         marked = sum(bool(change.for_a_person) for change in self.changes)
         told += f"; {marked} {'needs' if marked == 1 else 'need'} a person" if marked else ""
         verb = "read" if not self.base else "differs" if len(self.changes) == 1 else "differ"

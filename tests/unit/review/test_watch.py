@@ -9,10 +9,9 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.decide import Outcome
 from skillopt.loop.events import GateDecided, RunEnded
 from skillopt.protocols import RolloutRequest
-from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.gate import ChangeGate, Demand, OldRecord
 from skillopt.review.one_sided import TaskRecord
 from skillopt.review.result import Judged, Standing
-from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Rollout, Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
