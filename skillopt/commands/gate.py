@@ -70,7 +70,6 @@ _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _MOST_NAMED = 5  # files of a finding, or criteria that are followed least: a reviewer opens the first
-_LONGEST_CRITERION = 200  # two lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +416,7 @@ class _Gate:
             except OSError as error:
                 raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
         followed = [str(one) for one in followed_criteria(pairs.before, pairs.after)]
-        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_NAMED])
+        told = "\n".join(f"- {cited(one, 200)}" for one in followed[:_MOST_NAMED])
         worst = describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
         return replace(measured, page=page, worst=worst)
 

@@ -51,23 +51,11 @@ from skillopt.tasks import Split, Suite, Task
 TOLERATED_LOSS: Final = 0.2
 """A change that is not asked for a margin passes when a loss of more than this is ruled out."""
 
-_MOST_TASKS: Final = 1000  # no margin or confidence that a gate can be asked for needs more
-
 _WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
 
 _EXTRA: Final = 3
 """Most repeats of all tasks, then of only those that came out differently: a matter of size, not of sign."""
-
-MOST_REPEATS: Final = 2 * _EXTRA
-
-
-_MOST_RUNS: Final = 64
-"""More than the rule ever runs of one task with one text."""
-
-_FIFTH: Final = 0.2  # share of tasks whose breaking the summary names: the row of the change gate's table
-_ALL_ONCE: Final = 4
-"""Rollouts of a task where both texts run on all of them, about."""
 
 
 def whole_repeats(tasks: int) -> int:
@@ -159,7 +147,7 @@ class ChangeGate:
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[float]) -> GateDecided:
-        first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
+        first = Stream.REVIEW.repeat(len(earlier) * 2 * _EXTRA)
         better, val = self._demand.required is Required.BETTER, self._suite.tasks(Split.VAL)
         if better:  # as the loop's gate does
             gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
@@ -182,10 +170,10 @@ class ChangeGate:
         """Answer what was asked, in a word and in words."""
         if self._demand.required is Required.BETTER:
             if verdict.accepted:
-                return Standing.PASSED, "shown to be better"
+                return Standing.PASSED, f"shown to be better at confidence {verdict.confidence:.3f}"
             return Standing.REFUSED, "not shown to be better"
         if verdict.rejected:
-            return Standing.REFUSED, f"shown to be worse ({verdict.reason})"
+            return Standing.REFUSED, verdict.reason
         loss, margin = max(0.0, -lowest), self._demand.margin
         if margin and loss > margin:
             return Standing.REFUSED, f"a loss of {margin:g} is not ruled out, only one of {loss:.2f}"
@@ -202,7 +190,9 @@ class ChangeGate:
         # Most of the error is for the first look, the rest is spread evenly.
         plan = LookPlan((*(0.4 + 0.6 * at / later for at in range(later)), 1.0), halved=True)
         for look in range(whole + _EXTRA):
-            pairs.add(self._run(tasks, first + look))
+            sides = [(skill, task) for skill in (self._before, self._after) for task in tasks]
+            requests = [RolloutRequest(skill, task, first + look) for skill, task in sides]
+            pairs.add(Pairs.halves(self._runner.rollouts(requests)))
             verdict = decide(self._compare(pairs), Question.WORSE, 1.0 - settings.confidence, plan)
             gains = task_gains(pairs.before, pairs.after, settings.metric)
             if look + 1 >= whole:
@@ -215,10 +205,6 @@ class ChangeGate:
     def _compare(self, pairs: Pairs) -> Comparison:
         families = find_families(self._suite.tasks(Split.VAL))
         return compare(pairs, self._settings.metric, self._settings.coverage, families=families)
-
-    def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
-        requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
-        return Pairs.halves(self._runner.rollouts(requests))
 
 
 def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
@@ -236,7 +222,8 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
 
     if tasks and enough(tasks):
         return ""
-    needed = count_noun(bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1, "val task")
+    # No margin or confidence that a gate can be asked for needs a thousand.
+    needed = count_noun(bisect_left(range(1, 1000), x=True, key=enough) + 1, "val task")
     return f"expected at least {needed} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
 
 
@@ -244,10 +231,9 @@ def _told(verdict: Verdict, tasks: int) -> str:
     measured = verdict.wins + verdict.ties + verdict.losses
     found = headline_of_verdict(verdict)
     unmeasured = f", {tasks - measured} of {tasks} not measured" if measured < tasks else ""
-    shown = verdict.accepted or verdict.rejected
     return (
         f"{found.words if found else 'no task was measured'}{unmeasured}, {verdict.wins} better, "
-        f"{verdict.ties} equal, {verdict.losses} worse{f', confidence {verdict.confidence:.3f}' if shown else ''}"
+        f"{verdict.ties} equal, {verdict.losses} worse"
     )
 
 
@@ -278,7 +264,8 @@ def _judge_by_record(
     looks: int,
 ) -> tuple[Judged, Pairs]:
     """Judge a change by the record of the old text and fresh runs, after so many earlier changes."""
-    named, first = {task.id: task for task in tasks}, Stream.REVIEW.repeat(looks * _MOST_RUNS)
+    # The rule never runs a task 64 times with one text.
+    named, first = {task.id: task for task in tasks}, Stream.REVIEW.repeat(looks * 64)
     order = Random(f"{settings.seed}/watch/{first}").sample(sorted(record.tasks), len(record.tasks))
     order.sort(key=lambda task: task not in record.named)
     counts, ran, pairs = Counter[tuple[Side, str]](), list[Rollout](), Pairs()
@@ -322,9 +309,7 @@ def _decide_by_pairs(finding: WatchFinding, pairs: Pairs) -> Verdict:
 def _watched(record: OldRecord, passes: Mapping[str, Sequence[bool]], seed: int) -> Watched:
     """Sum up the watched tasks that ran, and estimate how often harm would pass unseen."""
     sure = sum(row.sure for row in record.tasks.values())
-    fifth, one = (
-        chance_to_pass(record.tasks, lost, Random(f"{seed}/{lost}")) for lost in (max(1, round(_FIFTH * sure)), 1)
-    )
+    fifth, one = (chance_to_pass(record.tasks, lost, Random(f"{seed}/{lost}")) for lost in (max(1, round(sure / 5)), 1))
     return Watched(
         tasks=len(passes),
         passed_before=sum(record.tasks[task].passed / record.tasks[task].runs for task in passes),
@@ -354,7 +339,7 @@ def _answer_by_record(
             reason = "the target changed since the record: the old text passes fewer tasks now, too"
             return Standing.CANNOT_TELL, f"cannot tell: {reason}; the push that merges this makes a new record"
         case WatchEnding.UNSURE:
-            usd, more = Usage.total(one.usage for one in ran).usd, _ALL_ONCE * tasks
+            usd, more = Usage.total(one.usage for one in ran).usd, 4 * tasks  # with both texts, about
             price = f", ${usd / len(ran) * more:.2f}" if usd else ""
             told = f"`--margin 0.2` runs all {tasks} tasks with both texts: about {more} rollouts{price}"
             return Standing.CANNOT_TELL, f"cannot tell: {found}{moved}; what would tell: {told}"

@@ -137,9 +137,6 @@ def _reference_text(spec: VerifierSpec) -> str:
     return "\n".join([_text_of(data), *said])
 
 
-_AROUND: Final = 60
-"""Characters shown before what was found; twice as many after it fill one line of a report."""
-
 _STEERING_FILE: Final = re.compile(
     r"(?:^|/)(?:(?:site|user)customize(?:\.\w+)?|conftest\.py|pytest\.ini|tox\.ini|setup\.cfg|[\w-]+\.pth|pyvenv\.cfg"
     r"|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.?\w*|\.npmrc|\.bash(?:rc|_profile)|\.profile|\.env(?:rc)?"
@@ -161,7 +158,7 @@ def _find_acts(task: Task, rollout: Rollout, start: str = "") -> tuple[_Act, ...
         for name in names:
             if _is_named(name, action.text) and not _is_named(name, known):
                 at = action.text.find(name)
-                quote = " ".join(action.text[max(0, at - _AROUND) : at + 2 * _AROUND].split())
+                quote = " ".join(action.text[max(0, at - 60) : at + 120].split())  # one line of a report
                 found.append(_Act(Sign.VERIFIER_TOUCHED, f"names {name}, a file of the verifier", quote))
     for path in trajectory.files_changed:
         base = path.removeprefix("./")
@@ -172,7 +169,7 @@ def _find_acts(task: Task, rollout: Rollout, start: str = "") -> tuple[_Act, ...
     recorded = trajectory.acts.listed() if trajectory.acts else ()
     found += (_Act(Sign.BEYOND_TASK, f"{what} {text}", text) for what, text in recorded)
     if judged is not None and judged.addressed:
-        found.append(_Act(Sign.JUDGE_ADDRESSED, judged.addressed, " ".join(judged.shown.split())[: 3 * _AROUND]))
+        found.append(_Act(Sign.JUDGE_ADDRESSED, judged.addressed, " ".join(judged.shown.split())[:180]))
     return tuple({act.what: act for act in reversed(found)}.values())[::-1]
 
 

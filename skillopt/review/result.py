@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
 
 from skillopt.gate.decide import Verdict
 from skillopt.gate.judge_noise import share_interval
@@ -53,9 +52,6 @@ class Standing(StrEnum):
     DELETED = "deleted"
 
 
-_LEAST: Final = 0.01  # of a chance that is estimated from a few hundred draws
-
-
 @dataclass(frozen=True, slots=True)
 class ChangeFinding:
     """One thing that a change brings."""
@@ -99,9 +95,8 @@ class Watched:
     @property
     def errors(self) -> str:
         """Say how often this is wrong, either way."""
-        fifth, one = (
-            f"{chance:.0%}" if chance >= _LEAST else "under 1%" for chance in (self.unseen_harm, self.unseen_task)
-        )
+        shown = (f"{chance:.0%}" for chance in (self.unseen_harm, self.unseen_task))
+        fifth, one = ("under 1%" if chance == "0%" else chance for chance in shown)
         return (
             f"a harmless change is refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks "
             f"passes in {fifth}, one that breaks a single task in {one}"

@@ -30,7 +30,7 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert (change["skill"], change["kind"], change["standing"]) == ("rows", "modified", "refused")
     assert len(change["judged"]["verdict"]["broken"]) >= 5
     assert set(change["judged"]["verdict"]["broken"]) <= {f"val{number}" for number in range(8)}
-    assert change["reason"].startswith("shown to be worse (")
+    assert change["reason"].startswith("shown to be worse at confidence ")
     assert change["paid_rollouts"] == change["rollouts"] == 16
     assert report["spent"]["target"]["calls"] == 16
     code, again = gate(project)
