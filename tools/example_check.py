@@ -1,10 +1,9 @@
 """Two pictures of the change gate: a change that is refused, and one that no task notices, as a reviewer sees them.
 
-The text in them is what `git show` and `skillopt gate --summary` write. The model behind a loopback API multiplies what
-a skill says by the weight in a task; it is no language model. An SVG holds the page as HTML, which browsers draw.
+The text in them is what `git show` and `skillopt gate --summary` write; no language model is behind the loopback API.
+An SVG holds the page as HTML, which browsers draw.
 """
 
-import json
 import os
 import re
 from html import escape
@@ -15,23 +14,17 @@ from xml.etree import ElementTree as ET
 from markdown_it import MarkdownIt
 
 from benchmarks.review_demo import run
-from tools.fake_providers.fake_anthropic import fake_anthropic, message
-from tools.fake_providers.loopback import Answer, Body
+from tools.fake_providers.dose_model import NAME, answer_dose, write_skill
+from tools.fake_providers.fake_anthropic import fake_anthropic
 
-_DOSES: Final = {"amoxicillin": 25, "ibuprofen": 10, "paracetamol": 15}
-_HOURS: Final = {"amoxicillin": 12, "ibuprofen": 8, "paracetamol": 6}
-_SKILL: Final = """\
----
-name: child-doses
-description: Doses of medicines for children by weight. Use for every question about a child's dose.
----
-# Doses for children
-
-{doses}- Never give aspirin to a child.
-- Answer with the number of milligrams of one dose.
-"""
 _CONFIG: Final = (
     'harness = "chat/anthropic/claude-haiku-4-5"\nmodel = "anthropic/claude-haiku-4-5"\nretry_seconds = 0\n'
+)
+_BEGIN: Final = (
+    "git init --quiet --initial-branch=main",
+    "git config user.name Robin && git config user.email robin@localhost",
+    "git add . && git commit --quiet -m Begin",
+    "git clone --quiet --bare . ../remote.git && git remote add origin ../remote.git && git fetch --quiet origin",
 )
 _CHANGES: Final = {
     "check.svg": (("25 mg/kg", "15 mg/kg"), ("- Never give aspirin to a child.\n", ""), 860),
@@ -52,17 +45,19 @@ blockquote{border-left:4px solid #d1242f;padding:2px 14px} blockquote p:first-ch
 table{border-collapse:collapse} th,td{border:1px solid #d1d9e0;padding:5px 10px;text-align:left}
 """
 _WIDTH: Final = 980
-_VAL: Final = 12  # tasks
 
 
 def make_check(folder: Path) -> dict[str, str]:
     """Make a record of a text, gate two changes of it, and give the pictures by name."""
-    clone = _make_repository(folder)
-    pictures = {}
-    with fake_anthropic(_answer) as model:
+    clone, pictures = folder / "clone", {}
+    write_skill(clone)
+    (clone / "skillopt.toml").write_text(_CONFIG, encoding="utf-8")
+    for command in _BEGIN:
+        run(clone, command)
+    with fake_anthropic(answer_dose) as model:
         os.environ |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none"}
         run(clone, "skillopt nightly --record only --quiet")
-        skill = clone / "skills" / "child-doses" / "SKILL.md"
+        skill = clone / "skills" / NAME / "SKILL.md"
         for name, (*replaced, height) in _CHANGES.items():
             branch = name.partition(".")[0]
             run(clone, f"git checkout --quiet -b {branch} main")
@@ -77,47 +72,6 @@ def make_check(folder: Path) -> dict[str, str]:
         for variable in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"):
             del os.environ[variable]
     return pictures
-
-
-def _make_repository(folder: Path) -> Path:
-    clone = folder / "clone"
-    (clone / "skills" / "child-doses").mkdir(parents=True)
-    (clone / "suites").mkdir()
-    doses = "".join(
-        f"- Give {name} at {dose} mg/kg, every {_HOURS[name]} hours.\n" for name, dose in sorted(_DOSES.items())
-    )
-    (clone / "skills" / "child-doses" / "SKILL.md").write_text(_SKILL.format(doses=doses), encoding="utf-8")
-    tasks = [_task(number, "val" if number < _VAL else "train") for number in range(_VAL + 3)]
-    (clone / "suites" / "child-doses.jsonl").write_text("".join(map(_line, tasks)), encoding="utf-8")
-    (clone / "skillopt.toml").write_text(_CONFIG, encoding="utf-8")
-    for command in (
-        "git init --quiet --initial-branch=main",
-        "git config user.name Robin && git config user.email robin@localhost",
-        "git add . && git commit --quiet -m Begin",
-        "git clone --quiet --bare . ../remote.git && git remote add origin ../remote.git && git fetch --quiet origin",
-    ):
-        run(clone, command)
-    return clone
-
-
-def _task(number: int, split: str) -> dict[str, object]:
-    drug, weight = sorted(_DOSES)[number % 3], 8 + number
-    verifier = {"kind": "numeric", "value": _DOSES[drug] * weight}
-    prompt = f"A child of {weight} kg needs {drug}. How many mg are one dose?"
-    return {"id": f"{drug}-{weight}-kg", "split": split, "prompt": prompt, "verifier": verifier}
-
-
-def _line(task: dict[str, object]) -> str:
-    return json.dumps(task) + "\n"
-
-
-def _answer(body: Body) -> Answer:
-    """Multiply the dose that the skill says by the weight."""
-    asked = json.dumps(body)
-    found = re.search(r"A child of (\d+) kg needs (\w+)", asked)
-    rule = found and re.search(rf"{found[2]} at (\d+) mg/kg", asked)
-    words = f"{int(rule[1]) * int(found[1])} mg" if found and rule else "I do not know."
-    return message(body, [{"type": "text", "text": words}])
 
 
 def _draw(diff: str, summary: str, height: int) -> str:

@@ -16,7 +16,7 @@ from tests.fakes.changes import GOOD, commit, make_change, write
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.hostile_views import read
 from tests.fakes.nights import TOKEN, make_nights
-from tests.fakes.projects import SKILL, git
+from tests.fakes.projects import git
 
 pytestmark = [
     pytest.mark.process,
@@ -55,33 +55,6 @@ def with_forge(forge: FakeForge) -> dict[str, str]:
 
 def gate(runner: Runner, **inputs: str) -> Done:
     return runner.run(command="gate", args=QUICK, sandbox="false", **inputs)
-
-
-def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, forge: FakeForge) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, SKILL)
-    runner = pull_request(tmp_path, project, **with_forge(forge))
-    forge.say(7, "eve", "<!-- skillopt: gate -->\nAll is well")
-
-    done = gate(runner)
-
-    assert done.code == 1, done.log
-    found = {name: done.outputs[name] for name in ("verdict", "exit-code", "refused", "rollouts", "usd")}
-    assert found == {"verdict": "refused", "exit-code": "1", "refused": "1", "rollouts": "16", "usd": "0"}
-    told, *_ = done.commands
-    assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
-    assert done.log.count("title=skillopt%3A verdict") == 1
-    kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
-    assert kept == {"before-after", "gate.json", "gate.md"}
-    (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
-    assert ("## Skill gate: 1" in done.summary, page.name in done.summary) == (True, True)
-    assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
-    assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
-    again = gate(runner)
-    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
-    forged, comment = forge.said(7)
-    assert ("All is well" in forged, "0 new rollouts of 16" in comment) == (True, True)
-    assert TOKEN not in done.log + done.summary
 
 
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
