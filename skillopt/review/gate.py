@@ -244,12 +244,9 @@ class _WithoutSkill:
         self._runner = runner
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        found = []
-        for request in requests:
-            skill = request.skill
-            is_empty = skill is not None and not skill.document.text and not skill.files
-            found.append(replace(request, skill=None) if is_empty else request)
-        return self._runner.rollouts(found)
+        empty = (one.skill is not None and not (one.skill.document.text or one.skill.files) for one in requests)
+        asked = [replace(one, skill=None) if none else one for one, none in zip(requests, empty, strict=True)]
+        return self._runner.rollouts(asked)
 
     def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         return self._runner.replies(prompts, schema, review=review)

@@ -238,7 +238,9 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
         for rollout in mine:
             beside = [one for one in start[task.id] if one is not rollout]
             beside = beside or [one for one in mine if one.skill_digest != rollout.skill_digest]
-            if not _gained(rollout, beside):
+            scores = [one.score.value for one in beside if one.score is not None]
+            gained = rollout.score and (rollout.score.passed or (scores and rollout.score.value > fmean(scores)))
+            if not gained:
                 continue
             usual = ordinary.setdefault(tuple(map(id, beside)), _Ordinary(task, beside, run.start_text))
             acts = list(_unusual_acts(usual, rollout))
@@ -299,13 +301,6 @@ def _how_sure(sign: Sign, ordinary: int) -> str:
     if ordinary == 1:
         return "possible: one ordinary rollout to compare with"
     return f"likely: none of {count_noun(ordinary, 'ordinary rollout')} does so"
-
-
-def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:
-    if rollout.score is None:
-        return False
-    scores = [one.score.value for one in ordinary if one.score is not None]
-    return rollout.score.passed or (bool(scores) and rollout.score.value > fmean(scores))
 
 
 def _by_task(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:
