@@ -410,11 +410,9 @@ class _Gate:
         if folder is not None:
             count = len({rollout.task_id for rollout in pairs.before})
             text = before_after_page(target.name, labels, measured.reason, count, changed)
-            try:
+            with suppress(OSError):  # writing says what is wrong
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / page).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
+            write_report(folder / page, text, "--pages")
         followed = [str(one) for one in followed_criteria(pairs.before, pairs.after)]
         told = "\n".join(f"- {cited(one, 200)}" for one in followed[:_MOST_NAMED])
         worst = describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
