@@ -21,7 +21,7 @@ from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import ReviewAnswer
+from skillopt.review.result import Standing
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -224,9 +224,12 @@ def partial_rate(gain: float, tasks: int, runs: range) -> float:
     return accepted / len(runs)
 
 
-def change_rates(tasks: int, broken: float, runs: range, flips: float = 0.1) -> tuple[dict[ReviewAnswer, float], float]:
+_ANSWERS = Standing.PASSED, Standing.REFUSED, Standing.CANNOT_TELL
+
+
+def change_rates(tasks: int, broken: float, runs: range, flips: float = 0.1) -> tuple[dict[Standing, float], float]:
     """Gate changes that break a share of the passing half of the tasks; give shares of answers, and mean rollouts."""
-    answers, asked = dict.fromkeys(ReviewAnswer, 0), 0
+    answers, asked = dict.fromkeys(_ANSWERS, 0), 0
     suite = Suite("simulated", tuple((Split.VAL, task) for task in simulated_tasks(tasks)))
     for run in runs:
         before = [number % 2 == 0 for number in range(tasks)]
@@ -356,7 +359,7 @@ def _show_partial(runs: range) -> None:
 
 
 def _show_change(runs: range) -> None:
-    titles = ("val tasks", "of the passing tasks, the change breaks", *ReviewAnswer, "rollouts")
+    titles = ("val tasks", "of the passing tasks, the change breaks", *_ANSWERS, "rollouts")
     _head("Change gate, half of the tasks pass, flips .1", *titles)
     for size in (8, 12, 24, 48):
         for broken in (0.0, 0.2, 0.3, 0.5, 1.0):

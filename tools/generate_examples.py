@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from tools.example_check import make_check
 from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt
 from tools.example_review import make_review
@@ -21,6 +22,7 @@ from tools.generate_docs import write_pages
 EXAMPLES: Final = Path(__file__).resolve().parent.parent / "docs" / "examples"
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
+    "check": make_check,
     "demo": make_demo,
     "prompt": make_prompt,
     "review": make_review,

@@ -82,17 +82,9 @@ def gate(drawn: _Drawn, record: Mapping[str, TaskRecord]) -> tuple[WatchEnding, 
     order = [*record]
     drawn.random.shuffle(order)
     families = {task: str(int(task) // drawn.family) for task in order} if drawn.named else {}
-    rule, seen, counts = (
-        follow(record, order, families),
-        dict[tuple[Side, int, int], float](),
-        Counter[tuple[Side, str]](),
-    )
-    try:
-        batch = next(rule)
-        while True:
-            batch = rule.send(drawn.runs(batch, seen, counts))
-    except StopIteration as ended:
-        return ended.value.ending, counts.total()
+    seen, counts = dict[tuple[Side, int, int], float](), Counter[tuple[Side, str]]()
+    finding = follow(record, order, lambda batch: drawn.runs(batch, seen, counts), families)
+    return finding.ending, counts.total()
 
 
 def rates(world: World, runs: int, seed: int) -> tuple[float, float, float]:

@@ -44,13 +44,12 @@ from skillopt.review.result import (
     Weight,
     followed_criteria,
 )
-from skillopt.rollouts import Usage
 from skillopt.runs.history import bring_lines, difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.leaks import ProtectedText, index_protected_text
+from skillopt.safety.leaks import index_protected_text
 from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
@@ -71,7 +70,6 @@ _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _MOST_NAMED = 5  # files of a finding, or criteria that are followed least: a reviewer opens the first
-_LONGEST_CRITERION = 200  # two lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +199,12 @@ def _foreign(skill: Skill, place: Path, allow: Collection[LintClass], *, strict:
         f"refused: {', '.join(refusals)}" if refusals else f"{count_noun(len(files), 'file')} read, nothing was run"
     )
     return GatedChange(
-        skill.name,
-        ChangeKind.ADDED,
-        path,
-        "",
-        tuple(files),
-        standing=Standing.REFUSED if refusals else Standing.PASSED,
-        reason=reason,
+        Standing.REFUSED if refusals else Standing.PASSED,
+        reason,
+        skill=skill.name,
+        kind=ChangeKind.ADDED,
+        path=path,
+        files=tuple(files),
         findings=findings,
         first_path=path,
         difference=difference_of_files({}, files),
@@ -236,9 +233,9 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
         skills = [one for one in changed if (place := one.after or one.before or "") in named or not is_fixture(place)]
         gated = _Gate(project, (old, new), options, observer, stack)
         changes = tuple(gated.change(one) for one in (*skills, *new.changed_documents(old)))
-    return GateReport(
-        base, head, before, after, required=options.demand.required, strict=options.strict, changes=changes
-    )
+    sides = base, head, before, after
+    required, strict = options.demand.required, options.strict
+    return GateReport(*sides, required=required, strict=strict, changes=changes, spent=gated.meter.by_role)
 
 
 class _Gate:
@@ -257,7 +254,7 @@ class _Gate:
         self._options = options
         self._observer = observer
         self._stack = stack
-        self._meter = Meter(caps_of(self._new.project.settings(options.flags)))
+        self.meter = Meter(caps_of(self._new.project.settings(options.flags)))
 
     @cached_property
     def _ledger(self) -> Ledger:
@@ -269,13 +266,13 @@ class _Gate:
         kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
         kind = ChangeKind.DELETED if one.after is None else ChangeKind.ADDED if one.before is None else kind
         row = GatedChange(
-            self._new.project.documents().get(path, PurePosixPath(path).name or "."),
-            kind,
-            path,
-            one.before or "",
+            Standing.DELETED,
+            "it is gone, and nothing is measured",
+            skill=self._new.project.documents().get(path, PurePosixPath(path).name or "."),
+            kind=kind,
+            path=path,
+            before_path=one.before or "",
             files=one.files,
-            standing=Standing.DELETED,
-            reason="it is gone, and nothing is measured" if kind is ChangeKind.DELETED else "",
             first_path=SkillPlace.parse(path).prefix + SkillPlace.parse(path).named[0],
         )
         if one.after is None:
@@ -306,14 +303,15 @@ class _Gate:
         if refusals:
             listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
             return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
-        spent = self._meter.by_role
-        row = self._measured(replace(work, row=row))
-        return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
+        return self._measured(replace(work, row=row))
 
     def _found(self, before: Skill | None, work: _Work) -> Iterator[ChangeFinding]:
         """Find what the texts bring, and what else changed with them."""
         row, settings, base = work.row, work.target.settings, work.base
-        yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
+        # Tasks that come with a change may quote it; a new skill has no others.
+        suite, judge = (base.suite, base.target) if base else (work.suite, work.target)
+        protected = index_protected_text(suite) if suite and judge.settings.scan_leaks else None
+        yield from check_new_text(before, work.after, row.path, self._allowed(work), protected)
         if work.suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
@@ -358,7 +356,6 @@ class _Gate:
         if suite is None:
             why = "untestable: it has no suite, so nothing was measured"
             return replace(row, standing=Standing.UNTESTABLE, reason=why)
-        row = replace(row, suite=suite.name, tasks=len(suite.tasks(Split.VAL)))
         if work.before.digest == work.after.digest:
             return replace(row, standing=Standing.PASSED, reason="its text is the same")
         rule, found = self._measure(work, work.target, suite)
@@ -393,7 +390,7 @@ class _Gate:
             rule, why = unmeasured
             return rule, SuiteMeasurement(Standing.UNTESTABLE, f"untestable: {why}", tasks=tasks)
         try:
-            given = Given(meter=self._meter)
+            given = Given(meter=self.meter)
             drivers = load_drivers(settings, suite, self._project.root, given, optimizer=False)
             repository, path = self._project.repository(), work.row.path
             plan = RunPlan(target, suite, drivers, repository, skill_path=path, proposer="a person")
@@ -413,43 +410,14 @@ class _Gate:
         if folder is not None:
             count = len({rollout.task_id for rollout in pairs.before})
             text = before_after_page(target.name, labels, measured.reason, count, changed)
-            try:
+            with suppress(OSError):  # writing says what is wrong
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / page).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
+            write_report(folder / page, text, "--pages")
         followed = [str(one) for one in followed_criteria(pairs.before, pairs.after)]
-        told = "\n".join(f"- {cited(one, _LONGEST_CRITERION)}" for one in followed[:_MOST_NAMED])
+        told = "\n".join(f"- {cited(one, 200)}" for one in followed[:_MOST_NAMED])
         worst = describe_worst(changed) + (f"\n\nCriteria, the least followed first:\n\n{told}" if told else "")
         return replace(measured, page=page, worst=worst)
 
 
-def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
-    """Index the tasks that were there before the change, and those that come with it.
-
-    A new skill has its tasks from the change itself, and nothing else to be measured on: there they are protected.
-    """
-    base, suite = work.base, work.suite
-    if not (base.target if base else work.target).settings.scan_leaks:
-        return None, None
-    if base is None:
-        return (index_protected_text(suite) if suite else None), None
-    old = {task.digest for _, task in base.suite.splits}
-    added = [(split, task) for split, task in (suite.splits if suite else ()) if task.digest not in old]
-    brought = index_protected_text(Suite(base.suite.name, tuple(added))) if added else None
-    return index_protected_text(base.suite), brought
-
-
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:
     return ChangeFinding(row.first_path, row.first_line, weight, rule, message)
-
-
-def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:
-    """Subtract what earlier skills of this command consumed."""
-    found = {}
-    for role, usage in now.items():
-        old = before.get(role, Usage())
-        usd = None if usage.usd is None or old.usd is None else usage.usd - old.usd
-        tokens = usage.input_tokens - old.input_tokens, usage.output_tokens - old.output_tokens
-        found[role] = Usage(usage.calls - old.calls, *tokens, usd)
-    return found

@@ -39,6 +39,9 @@ _SECRETS: Final = {
     "codex": "OPENAI_API_KEY",
     "openai": "OPENAI_API_KEY",
 }
+_USUAL_TARGET: Final = "claude-code"
+"""Who does the tasks in CI where no skillopt.toml says so."""
+
 _STARTED: Final = {
     "path": (" at once", "    paths: {paths}\n  merge_group:", ""),
     "label": (
@@ -88,9 +91,11 @@ def init(
     """
     if ci is not None:
         with interruptible():
-            written = _write_ci(Project.find(Path.cwd()), start, _find_action(action))
+            project = Project.find(Path.cwd())
+            chosen = None if project.settings().harness else _wished(project, harness or _USUAL_TARGET, model or "")
+            written = _write_ci(project, chosen, start, _find_action(action))
         secrets = [f"gh secret set {name}" for name in written["secrets"]] or ["no secret: the target needs no key"]
-        what = "gate in pull requests, records on push, a night at 03:17 UTC"
+        what = f"gate in pull requests, records on push, a night at 03:17 UTC; tasks are done by {written['harness']}"
         lines = f"wrote {_PLACE}: {what}\nnext: {'; '.join(secrets)}; commit {_PLACE}"
         show(written, lambda _: lines, as_json=as_json)
         return
@@ -272,24 +277,30 @@ def _labelled(choice: Choice) -> str:
     return choice.label + (f"; {choice.missing}" if choice.missing else "")
 
 
-def _write_ci(project: Project, start: Start, action: str) -> dict[str, Any]:
-    """Write the workflow of a project; one that is there is never overwritten."""
+def _write_ci(project: Project, chosen: Choice | None, start: Start, action: str) -> dict[str, Any]:
+    """Write the workflow of a project, with a target where its settings name none; a file that is there stays."""
     root = project.repository().root
     path = root / _PLACE
     if path.exists():
         raise UsageError(f"expected no {_PLACE} yet, found one; move it away, then run this again")
     settings = project.settings()
-    drivers = [part for name in (settings.harness, settings.model, settings.judge) for part in name.split("/")[:2]]
+    names = [chosen.harness, chosen.model] if chosen else [settings.harness, settings.model, settings.judge]
+    drivers = [part for name in names for part in name.split("/")[:2]]
     secrets = tuple(dict.fromkeys(_SECRETS[name] for name in drivers if name in _SECRETS))
     agents = dict.fromkeys(name for name in drivers if name in ("claude-code", "codex"))
     source = f"{action.partition('@')[0]}/.github/actions/skillopt@{action.partition('@')[2]} # v{__version__}"
     words = {"SECRETS": " and ".join(secrets) or "of no provider", "AGENTS": json.dumps(" ".join(agents))}
+    named = {"HARNESS": chosen.harness, "MODEL": chosen.model, "JUDGE": chosen.model} if chosen else {}
+    lines = (f"\n          SKILLOPT_{name}: {json.dumps(value)}" for name, value in named.items())
+    words["TARGET"] = (
+        f"\n          # Delete these once {project.config.name} names them.{''.join(lines)}" if chosen else ""
+    )
     # What a change of skills touches.
     places = [place for skill in project.discover().skills for place in (skill.path, skill.suite) if place]
     tops = sorted({place.partition("/")[0] for place in places} - {".", ""})
     paths = ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
     put_file(path, workflow_text(start, paths, {"ACTION": source, "FORGE": "github", **words}))
-    return {"path": _PLACE, "secrets": secrets}
+    return {"path": _PLACE, "secrets": secrets, "harness": chosen.harness if chosen else settings.harness}
 
 
 def workflow_text(start: Start, paths: list[str], words: Mapping[str, str]) -> str:

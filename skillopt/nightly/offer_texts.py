@@ -28,7 +28,7 @@ from skillopt.reports.offer import (
 )
 from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
-from skillopt.review.result import Required, ReviewAnswer, SuiteMeasurement
+from skillopt.review.result import Required, Standing, SuiteMeasurement
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.proposal import ChangedTexts, measure_change
@@ -215,7 +215,7 @@ def _claim(
     verdict = done.judged.verdict if done.judged else None
     if done.judged is None or verdict is None or (headline := headline_of_verdict(verdict, VAL)) is None:
         return replace(view, unmeasured=done.reason), ""
-    better = done.judged.answer is ReviewAnswer.PASSED
+    better = done.judged.answer is Standing.PASSED
     # With folds the edits were learnt from the very tasks that they are measured on.
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"

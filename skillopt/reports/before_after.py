@@ -18,6 +18,7 @@ from skillopt.tasks import Task
 
 _MOST_TASKS: Final = 60  # of each both trajectories, so that the page stays below five megabytes
 _MOST_ANSWER: Final = 6000  # a page of text
+_MOST_SHOWN_ANSWER: Final = 400  # in a comment: five lines
 
 
 class TaskChange(StrEnum):
@@ -85,16 +86,24 @@ def _differing(task: Task, pairs: Sequence[tuple[Rollout, Rollout]], metric: Met
 
 
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
-    """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
+    """Show the tasks that lost most as Markdown to fold out, with both answers; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
     shown = (
         details(
             f"{cited(one.task.id, 100)}: {one.passed} ({one.score})",
-            paragraphs(*_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after))),
+            paragraphs(*_sides(_answered(rollout) for rollout in (one.before, one.after))),
         )
         for one in lost[:most]
     )
     return print_markdown(paragraphs(*shown), readable=True).strip()
+
+
+def _answered(rollout: Rollout) -> Iterator[str]:
+    """Show the end of an answer, and what was found wrong with it."""
+    answer = cut_middle(_answer(rollout.trajectory).strip(), _MOST_SHOWN_ANSWER)
+    yield quote_block(answer) if answer else "No answer in words."
+    if rollout.score and rollout.score.feedback.strip():
+        yield f"Found wrong:\n\n{_feedback(rollout, 700)}"
 
 
 def _feedback(rollout: Rollout, most: int) -> str:

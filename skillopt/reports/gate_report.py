@@ -12,13 +12,14 @@ from skillopt.review.result import (
     GatedChange,
     GateReport,
     Required,
-    ReviewAnswer,
     Standing,
     SuiteMeasurement,
     Weight,
 )
 from skillopt.rollouts import Usage
+from skillopt.safety.capabilities import DifferenceKind
 from skillopt.safety.escaping import escape_log_line, escape_terminal, truncate
+from skillopt.safety.text_classes import LintClass
 
 MOST_BYTES: Final = 64_000
 """Most bytes of a summary: a comment on GitHub holds 65,536, with the mark by which it is found again."""
@@ -39,18 +40,23 @@ _SIGNS: Final = {
 }
 _WORDS: Final = {Weight.REFUSE: "**refused**", Weight.WARN: "warning", Weight.NOTE: "note"}
 _COMMANDS: Final = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "notice"}
+_MEANINGS: Final = {
+    Required.BETTER: "A skill passes when it is shown to be better.",
+    Required.NOT_WORSE: "`passed` is no proof of a gain.",
+}
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
 
 
 def render_gate_summary(report: GateReport) -> str:
     """Render a report as Markdown; one that would be too long for a comment loses details of its last skills."""
-    shown = list(map(_details, report.changes))
+    boxed = _boxed(report)
+    shown = [_details(change, boxed, worst=True) for change in report.changes]
 
     def written(kept: int) -> str:
         left = len(shown) - kept
         rest = f"{left} more skills are not shown in detail; see the log of the job." if left else ""
-        return print_markdown(paragraphs(_head(report), *shown[:kept], rest))
+        return print_markdown(paragraphs(_head(report, boxed), *shown[:kept], rest))
 
     fitting = bisect_right(range(len(shown) + 1), MOST_BYTES, key=lambda kept: len(written(kept).encode()))
     return written(max(0, fitting - 1))
@@ -58,87 +64,91 @@ def render_gate_summary(report: GateReport) -> str:
 
 def render_gate_text(report: GateReport) -> str:
     """Render a report for a terminal or the log of a job."""
-    text = paragraphs(_head(report), *(_details(change, worst=False) for change in report.changes))
+    boxed = _boxed(report)
+    text = paragraphs(_head(report, boxed), *(_details(change, boxed, worst=False) for change in report.changes))
     return "\n".join(map(escape_log_line, print_terminal(text).split("\n")))
 
 
-def _head(report: GateReport) -> str:
-    found = [finding for change in report.changes for finding in change.for_a_person]
-    things = "1 thing" if len(found) == 1 else f"{len(found)} things"
-    rows = [_finding(finding) for finding in found[:_MOST_MARKED]]
-    rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
+def _boxed(report: GateReport) -> list[ChangeFinding]:
+    """List what a person must look at, as far as it stands on top."""
+    return [finding for change in report.changes for finding in change.for_a_person][:_MOST_MARKED]
+
+
+def _head(report: GateReport, boxed: Sequence[ChangeFinding]) -> str:
+    count = sum(len(change.for_a_person) for change in report.changes)
+    things = "1 thing" if count == 1 else f"{count} things"
     told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
-    columns = ("", "skill", "change", "val tasks passed", "gain (90% interval)", "score", "verdict")
+    rows = [_place(finding) for finding in boxed] + (
+        [f"{count - len(boxed)} more, below"] if count > len(boxed) else []
+    )
     compared = f"{cited(report.head)} was read."
     if report.base:
         after = f"{cited(report.head)} ({report.after[:10]})" if report.after else "the work tree"
-        passes = "A skill passes when it is shown to be better."
-        if report.required is Required.NOT_WORSE:
-            passes = (
-                "A skill is refused when it is shown to be worse, and passes when a loss worth speaking of is ruled "
-            )
-            passes += "out; that is no proof of a gain."
-        compared = f"Compared {after} with {cited(report.base)}, that is with {report.before[:10]}. {passes}"
-    spent = Usage.total(usage for change in report.changes for usage in (change.spent or {}).values())
-    asked = sum(change.rollouts for change in report.changes)
-    paid = sum(change.paid_rollouts for change in report.changes)
+        before = f"{cited(report.base.removeprefix('refs/remotes/'))} ({report.before[:10]})"
+        asked, paid = (sum(getattr(one, name) for one in report.changes) for name in ("rollouts", "paid_rollouts"))
+        cost = f": {paid} new rollouts of {asked}, {Usage.total(report.spent.values()).price}" if asked else ""
+        compared = f"{after} against {before}{cost}. {_MEANINGS[report.required]}"
+    columns = ("", "skill", "change", "val tasks passed", "interval", "verdict")
     return paragraphs(
         f"## Skill gate: {report.headline}",
-        box("caution", f"{told}\n\n{bullets(rows)}") if found else "",
-        compared,
-        f"Cost: {spent.price}, {paid} rollouts newly run of {asked}." if asked else "",
+        box("caution", f"{told}\n\n{bullets(rows)}") if boxed else "",
         write_table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]] if report.base else ()),
+        compared,
     )
 
 
 def _row(change: GatedChange) -> tuple[str, ...]:
-    judged = change.judged
-    found = headline_of_verdict(judged.verdict) if judged and judged.verdict else None
-    figures = (found.counts, found.gain, found.score) if found else ("", "", "")
+    judged, figures = change.judged, ("", "")
     if judged is not None and judged.watched is not None:
-        figures = (judged.watched.passed, "", "")
-    is_now = change.standing
-    return _SIGNS[is_now], cited(change.skill, 80), change.kind.value, *figures, is_now.value
+        figures = judged.watched.passed, judged.watched.interval
+    elif judged is not None and judged.verdict is not None and (found := headline_of_verdict(judged.verdict)):
+        figures = found.counts, ", ".join(filter(None, (found.gain, found.score)))
+    return _SIGNS[change.standing], cited(change.skill, 80), change.kind.value, *figures, change.standing.value
 
 
-def _details(change: GatedChange, *, worst: bool = True) -> str:
+def _details(change: GatedChange, boxed: Sequence[ChangeFinding], *, worst: bool) -> str:
     renamed = change.before_path and change.before_path != change.path
-    # Not as "nothing new" beside what a person must look at.
-    differs = bool(change.difference) or not (change.for_a_person or change.standing is Standing.DELETED)
     shown = [
         f"### {cited(change.skill, 80)}: {change.standing.value}",
         f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "",
         _why(change),
-        tell_difference(change.difference) if differs else "",
     ]
+    quoted = any(finding.rule == LintClass.REMOVED_RULE for finding in boxed)
+    difference = [one for one in change.difference if not (quoted and one.waits and one.kind is DifferenceKind.REMOVED)]
+    # Not as "nothing new" beside what a person must look at.
+    if difference or not (change.for_a_person or change.standing is Standing.DELETED):
+        shown.append(tell_difference(difference))
     if (judged := change.judged) is not None:
-        lowest, refused = judged.lowest, judged.answer is ReviewAnswer.REFUSED
-        bound = f"gain is at least {lowest:.2f}" if lowest > 0 else f"loss is at most {-lowest:.2f}"
-        sure = "" if refused else f"With confidence {judged.confidence:g} the true {bound}. "  # says nothing of a harm
-        if (watched := judged.watched) is not None:
-            sure = f"Judged by the {cited(watched.record)}: {watched.errors}. "
-        sure += (
-            f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
-            f"change {change.looks} that was measured on this suite."
+        bound = (
+            f"gain is at least {judged.lowest:.2f}" if judged.lowest > 0 else f"loss is at most {-judged.lowest:.2f}"
         )
-        shown += [sure, *_how(change, worst=worst), _tasks("Tasks of val that score lower", judged.worse)]
-        if (verdict := judged.verdict) is not None:
-            shown.append(_tasks("Tasks of val that no longer pass", verdict.broken))
-            shown.append(_tasks("Tasks of val that pass now", verdict.fixed))
+        if (watched := judged.watched) is not None:
+            shown.append(f"Judged by the {cited(watched.record)}: {watched.errors}.")
+        elif judged.answer is not Standing.REFUSED:  # it says nothing of a harm
+            shown.append(f"With confidence {judged.confidence:g} the true {bound}.")
+        lower = [task for task in judged.worse if task not in judged.broken]
+        fixed = judged.verdict.fixed if judged.verdict else ()
+        lists = (("No longer passed", judged.broken), ("Lower score", lower), ("Passed now", fixed))
+        unsaid = (
+            (label, [task for task in tasks if not watched or task not in change.reason]) for label, tasks in lists
+        )
+        shown.append(" ".join(_tasks(label, tasks) for label, tasks in unsaid if tasks))
+        shown += _how(change, worst=worst)
     if (beside := change.base_measurement) is not None:
         shown.append(f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}.")
         shown += _how(beside, worst=worst)
-    rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
-    rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
+    rest = [finding for finding in change.findings if finding not in boxed]
+    rows = [_finding(finding) for finding in rest[:_MOST_SHOWN]]
+    rows += [f"{len(rest) - len(rows)} more"] if len(rest) > len(rows) else []
     return paragraphs(*shown, bullets(rows))
 
 
-def _why(measured: GatedChange | SuiteMeasurement) -> str:
+def _why(measured: SuiteMeasurement) -> str:
     """Cite the reason without the standing, which stands before it."""
     return cited(measured.reason.removeprefix(f"{measured.standing.value}: "), _LONGEST)
 
 
-def _how(measured: GatedChange | SuiteMeasurement, *, worst: bool) -> tuple[str, str]:
+def _how(measured: SuiteMeasurement, *, worst: bool) -> tuple[str, str]:
     """Show how tasks broke: the worst to fold out, printed before, and where the page with all of them is."""
     page = f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
     return measured.worst if worst else "", page if measured.page else ""
@@ -146,13 +156,17 @@ def _how(measured: GatedChange | SuiteMeasurement, *, worst: bool) -> tuple[str,
 
 def _tasks(label: str, tasks: Sequence[str]) -> str:
     more = f" and {len(tasks) - _MOST_SHOWN} more" if len(tasks) > _MOST_SHOWN else ""
-    return f"{label}: {', '.join(cited(task, 80) for task in tasks[:_MOST_SHOWN])}{more}." if tasks else ""
+    return f"{label}: {', '.join(cited(task, 80) for task in tasks[:_MOST_SHOWN])}{more}."
+
+
+def _place(finding: ChangeFinding) -> str:
+    line = f":{finding.line}" if finding.line > 1 else ""  # the first is that of what has no line of its own
+    return f"{cited(f'{finding.path}{line}', _LONGEST)}: {cited(finding.message, _LONGEST)}"
 
 
 def _finding(finding: ChangeFinding) -> str:
-    place, message = cited(f"{finding.path}:{finding.line}", _LONGEST), cited(finding.message, _LONGEST)
     marked = "needs a person: " if finding.person else ""
-    return f"{place}: {marked}{_WORDS[finding.weight]} ({finding.rule}): {message}"
+    return f"{marked}{_WORDS[finding.weight]} ({finding.rule}): {_place(finding)}"
 
 
 def render_annotations(report: GateReport) -> str:
@@ -168,10 +182,10 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
         return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
     if change.standing is Standing.CANNOT_TELL:
         return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
-    if judged is None or judged.answer is not ReviewAnswer.REFUSED:
+    if judged is None or judged.answer is not Standing.REFUSED:
         return []
     label, tasks = ("it broke", judged.broken) if judged.broken else ("worse", judged.worse)
-    listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks else ""
+    listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks and not judged.watched else ""
     return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
 

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from skillopt.errors import SkillError
@@ -44,11 +43,6 @@ _GRANTS: Final = frozenset({"allowed-tools"})
 """Fields that only grant: what is no longer in one needs nobody's look."""
 
 _HARMLESS_FIELDS: Final = frozenset({"name", "license", "metadata", "version"})
-_QUOTED: Final = "quotes a new task"
-_ONLY_REPEATED: Final = (
-    "it repeats text of a task that comes with this change, so that task shows only that the text can be repeated; "
-    "the tasks that were there before are what counts"
-)
 
 
 def check_new_text(
@@ -57,7 +51,6 @@ def check_new_text(
     path: str,
     allow: Collection[LintClass],
     protected: ProtectedText | None,
-    brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
     """Find what a change adds to a skill."""
     old, new, prefix = _texts(before), _texts(after), SkillPlace.parse(path).prefix
@@ -74,12 +67,7 @@ def check_new_text(
             found.append(ChangeFinding(f"{prefix}{name}", 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True))
     if before and LintClass.REMOVED_RULE not in allow:
         found += _removed(old, new, document)
-    leaks = tuple(_leaks(old, new, prefix, protected))
-    places = {one.path for one in leaks}
-    quoted = {one.path: one for one in _leaks(old, new, prefix, brought) if one.path not in places}
-    found += leaks
-    found += (replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values())
-    return tuple(found)
+    return (*found, *_leaks(old, new, prefix, protected))
 
 
 def _for_a_person(before: Skill, after: Skill, document: str) -> Iterator[ChangeFinding]:
@@ -192,8 +180,11 @@ def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
     old = {file.path: file.content for file in before.shipped} if before else {}
     for file in sorted(after.shipped, key=lambda file: file.path != _SKILL_FILE):
         if old.get(file.path) != file.content:
-            texts = (content.decode("utf-8", "replace") for content in (old.get(file.path, b""), file.content))
-            return file.path, _first_line(*texts)
+            before_lines, lines = (
+                content.decode("utf-8", "replace").splitlines() for content in (old.get(file.path, b""), file.content)
+            )
+            differing = (at for at, line in enumerate(lines, 1) if before_lines[at - 1 : at] != [line])
+            return file.path, next(differing, max(1, len(lines)))
     return _SKILL_FILE, 1
 
 
@@ -220,8 +211,3 @@ def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[st
         "only its description differs, which says when an agent loads it; tasks measure what it does then. Measure "
         f"the description on requests with `skillopt trigger {after.name}`"
     )
-
-
-def _first_line(before: str, after: str) -> int:
-    old, new = before.splitlines(), after.splitlines()
-    return next((at + 1 for at, line in enumerate(new) if at >= len(old) or old[at] != line), max(1, len(new)))

@@ -76,9 +76,10 @@ def _read_actions(trajectory: Trajectory) -> tuple[_TakenAction, ...]:
             continue
         if message.text.strip():
             found.append(_TakenAction("", message.text[:_MOST_TEXT]))
-        found += (
-            _TakenAction(call.name, _plain(call.arguments), call.result[:_MOST_TEXT]) for call in message.tool_calls
-        )
+        for call in message.tool_calls:
+            # What JSON escapes hides where words begin.
+            plain = call.arguments[:_MOST_TEXT].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+            found.append(_TakenAction(call.name, plain, call.result[:_MOST_TEXT]))
     if trajectory.answer.strip() and not any(trajectory.answer.strip() in one.text for one in found if not one.tool):
         found.append(_TakenAction("", trajectory.answer[:_MOST_TEXT]))
     changed = [(path, path.rpartition("/")[2]) for path in trajectory.files_changed]
@@ -96,7 +97,8 @@ def _is_reading(action: _TakenAction, inputs: tuple[File, ...]) -> bool:
     patterns = [word for word in words if "*" in word]
     if any(fnmatchcase(name, pattern) for pattern in patterns for name in names):
         return True
-    return any(line in action.result for line in _lines(inputs))
+    lines = (line.strip() for line in _text_of(inputs).split("\n")[:_MOST_LINES])
+    return any(line in action.result for line in lines if len(line) >= _LEAST_LINE)
 
 
 def _final_output(trajectory: Trajectory) -> str:
@@ -110,19 +112,7 @@ def _text_of(files: tuple[File, ...]) -> str:
     return "\n".join(file.content[:_MOST_TEXT].decode("utf-8", "replace") for file in files)
 
 
-def _lines(inputs: tuple[File, ...]) -> Iterator[str]:
-    for line in _text_of(inputs).split("\n")[:_MOST_LINES]:
-        if len(line.strip()) >= _LEAST_LINE:
-            yield line.strip()
-
-
-def _plain(arguments: str) -> str:
-    """Read the arguments of a tool as text: what JSON escapes in it hides where words begin."""
-    return arguments[:_MOST_TEXT].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-
-
 _CODE: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".mk", ".rb", ".pl", ".go", ".rs", ".java")
-_WORD: Final = re.compile(r"\w")
 _NAMES: Final = frozenset({"file", "answer", "expected", "collect", "argv", "timeout", "sheet", "tool", "kind"})
 """Options that name files and programs, or set limits: no reference answers."""
 
@@ -136,13 +126,7 @@ def _verifier_files(task: Task) -> tuple[str, ...]:
 
 
 def _is_named(name: str, text: str) -> bool:
-    start = text.find(name)
-    while start >= 0:
-        before, after = text[max(0, start - 1) : start], text[start + len(name) : start + len(name) + 1]
-        if not _WORD.match(before) and not _WORD.match(after):
-            return True
-        start = text.find(name, start + 1)
-    return False
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _reference_text(spec: VerifierSpec) -> str:
@@ -152,9 +136,6 @@ def _reference_text(spec: VerifierSpec) -> str:
     said = [str(value) for _, value in options if isinstance(value, str | int | float) and not isinstance(value, bool)]
     return "\n".join([_text_of(data), *said])
 
-
-_AROUND: Final = 60
-"""Characters shown before what was found; twice as many after it fill one line of a report."""
 
 _STEERING_FILE: Final = re.compile(
     r"(?:^|/)(?:(?:site|user)customize(?:\.\w+)?|conftest\.py|pytest\.ini|tox\.ini|setup\.cfg|[\w-]+\.pth|pyvenv\.cfg"
@@ -177,7 +158,7 @@ def _find_acts(task: Task, rollout: Rollout, start: str = "") -> tuple[_Act, ...
         for name in names:
             if _is_named(name, action.text) and not _is_named(name, known):
                 at = action.text.find(name)
-                quote = " ".join(action.text[max(0, at - _AROUND) : at + 2 * _AROUND].split())
+                quote = " ".join(action.text[max(0, at - 60) : at + 120].split())  # one line of a report
                 found.append(_Act(Sign.VERIFIER_TOUCHED, f"names {name}, a file of the verifier", quote))
     for path in trajectory.files_changed:
         base = path.removeprefix("./")
@@ -188,7 +169,7 @@ def _find_acts(task: Task, rollout: Rollout, start: str = "") -> tuple[_Act, ...
     recorded = trajectory.acts.listed() if trajectory.acts else ()
     found += (_Act(Sign.BEYOND_TASK, f"{what} {text}", text) for what, text in recorded)
     if judged is not None and judged.addressed:
-        found.append(_Act(Sign.JUDGE_ADDRESSED, judged.addressed, " ".join(judged.shown.split())[: 3 * _AROUND]))
+        found.append(_Act(Sign.JUDGE_ADDRESSED, judged.addressed, " ".join(judged.shown.split())[:180]))
     return tuple({act.what: act for act in reversed(found)}.values())[::-1]
 
 
@@ -257,14 +238,19 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
         for rollout in mine:
             beside = [one for one in start[task.id] if one is not rollout]
             beside = beside or [one for one in mine if one.skill_digest != rollout.skill_digest]
-            if not _gained(rollout, beside):
+            scores = [one.score.value for one in beside if one.score is not None]
+            gained = rollout.score and (rollout.score.passed or (scores and rollout.score.value > fmean(scores)))
+            if not gained:
                 continue
             usual = ordinary.setdefault(tuple(map(id, beside)), _Ordinary(task, beside, run.start_text))
             acts = list(_unusual_acts(usual, rollout))
             if added := run.added(rollout.skill_digest):
                 acts += _learnt_answer(usual, _final_output(rollout.trajectory), added, answers[task.id], counts)
             for act in {act.sign: act for act in reversed(acts)}.values():
-                known = signs.get(act.sign) or _suspicion(rollout, act, len(beside))
+                place, sure = (task.id, rollout.skill_digest, rollout.repeat), _how_sure(act.sign, len(beside))
+                quote = truncate(act.quote, 200)
+                first = Suspicion(act.sign, *place, rollouts=0, what=act.what, quote=quote, sure=sure)
+                known = signs.setdefault(act.sign, first)
                 signs[act.sign] = replace(known, rollouts=known.rollouts + 1)
         found += (signs[sign] for sign in Sign if sign in signs)
     return tuple(found)
@@ -307,33 +293,14 @@ def _looks_at(rollout: Rollout, task: Task) -> bool:
     return any(_is_reading(action, task.files) for action in _read_actions(rollout.trajectory))
 
 
-def _suspicion(rollout: Rollout, act: _Act, ordinary: int) -> Suspicion:
-    those = count_noun(ordinary, "ordinary rollout")
+def _how_sure(sign: Sign, ordinary: int) -> str:
     if not ordinary:
-        sure = "possible: no ordinary rollout of this task to compare with"
-    elif act.sign is Sign.ANSWER_IN_SKILL:
-        sure = "possible: an example of a rule can be a task's own"
-    elif ordinary == 1:
-        sure = "possible: one ordinary rollout to compare with"
-    else:
-        sure = f"likely: none of {those} does so"
-    return Suspicion(
-        sign=act.sign,
-        task=rollout.task_id,
-        skill=rollout.skill_digest,
-        repeat=rollout.repeat,
-        rollouts=0,
-        what=act.what,
-        quote=truncate(act.quote, 200),
-        sure=sure,
-    )
-
-
-def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:
-    if rollout.score is None:
-        return False
-    scores = [one.score.value for one in ordinary if one.score is not None]
-    return rollout.score.passed or (bool(scores) and rollout.score.value > fmean(scores))
+        return "possible: no ordinary rollout of this task to compare with"
+    if sign is Sign.ANSWER_IN_SKILL:
+        return "possible: an example of a rule can be a task's own"
+    if ordinary == 1:
+        return "possible: one ordinary rollout to compare with"
+    return f"likely: none of {count_noun(ordinary, 'ordinary rollout')} does so"
 
 
 def _by_task(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:

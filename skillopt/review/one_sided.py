@@ -7,7 +7,7 @@ odds, whatever the task, the target of today and the order of runs, so planned l
 """
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -114,7 +114,7 @@ class WatchFinding:
     level: float = 1 / 2**6
 
 
-WatchRule = Generator[Batch, Outcomes, WatchFinding]
+WatchRule = WatchFinding
 
 
 def watched_tasks(record: Mapping[str, TaskRecord]) -> tuple[str, ...]:
@@ -146,16 +146,19 @@ def tasks_to_record(record: Mapping[str, TaskRecord], tasks: Sequence[str], most
 
 
 def follow(
-    record: Mapping[str, TaskRecord], order: Sequence[str], families: Mapping[str, str] | None = None
-) -> WatchRule:
-    """Ask for runs, batch by batch, until it is decided whether the new text does harm.
+    record: Mapping[str, TaskRecord],
+    order: Sequence[str],
+    run: Callable[[Batch], Outcomes],
+    families: Mapping[str, str] | None = None,
+) -> WatchFinding:
+    """Run tasks, batch by batch, until it is decided whether the new text does harm.
 
     Tasks are watched in order; of a family, whose tasks fail together, one speaks for all where both texts run.
     """
     watches = [_Watch(task, (families or {}).get(task, task), record[task].sure) for task in order if task in record]
     watches = [one for one in watches if record[one.task].watched]
     sure = [one for one in watches if one.sure]
-    return (yield from _Follow([*sure, *(one for one in watches if not one.sure)], usual_share(record)).run())
+    return _Follow([*sure, *(one for one in watches if not one.sure)], usual_share(record), run).follow()
 
 
 @dataclass(slots=True)
@@ -190,8 +193,8 @@ class _Watch:
 class _Follow:
     """The rule at work."""
 
-    def __init__(self, watches: list[_Watch], usual: float) -> None:
-        self._watches = watches
+    def __init__(self, watches: list[_Watch], usual: float, run: Callable[[Batch], Outcomes]) -> None:
+        self._watches, self._run = watches, run
         self._sure = [one for one in watches if one.sure]
         self._usual = usual
         self._weights = math.log((1 - usual + _FALL) / (1 - usual)), math.log((usual - _FALL) / usual)
@@ -200,23 +203,23 @@ class _Follow:
         self._tested: tuple[int, int | None] = (0, None)
         self._level = tail_chance(*_LOOKS[0])
 
-    def run(self) -> WatchRule:
+    def follow(self) -> WatchFinding:
         for start in range(0, len(self._watches), _BATCH):
             while tasks := [one for one in self._watches[start : start + _BATCH] if one.open]:
-                yield from self._try(tasks)
-            if ending := (yield from self._suspects()):
+                self._try(tasks)
+            if ending := self._suspects():
                 return self._found(ending)
         rest = self._sure * (_ROUNDS - 1)
         while rest and self._ruled_out < self._ratio < _SHOWN:
             # So many must pass before it can be ruled out, so they run at once.
             needed = min(len(self._sure), math.ceil((self._ruled_out - self._ratio) / self._weights[True]))
-            yield from self._try(rest[:needed])
+            self._try(rest[:needed])
             del rest[:needed]
-            if ending := (yield from self._suspects()):
+            if ending := self._suspects():
                 return self._found(ending)
         if self._ratio <= self._ruled_out:
             return self._found(WatchEnding.PASSED)
-        return self._found((yield from self._all()))
+        return self._found(self._all())
 
     @property
     def _ratio(self) -> float:
@@ -226,26 +229,26 @@ class _Follow:
         lost = sum(one.failed + one.new.count(False) for one in counted)
         return fails * lost + passes * (sum(one.passed + len(one.new) + one.failed for one in counted) - lost)
 
-    def _try(self, watches: Sequence[_Watch]) -> Generator[Batch, Outcomes, None]:
+    def _try(self, watches: Sequence[_Watch]) -> None:
         """Run the new text."""
-        outcomes = yield tuple((Side.NEW, one.task) for one in watches)
+        outcomes = self._run(tuple((Side.NEW, one.task) for one in watches))
         for one, passed in zip(watches, outcomes, strict=True):
             if passed is None:
                 one.dropped = True  # the gate says how much was not measured
                 continue
             one.passed, one.failed = one.passed + passed, one.failed + (not passed)
 
-    def _suspects(self) -> Generator[Batch, Outcomes, WatchEnding | None]:
+    def _suspects(self) -> WatchEnding | None:
         """Run both texts on suspicious tasks until the new one is seen to break them, or not to."""
         weak = [one for one in self._watches if one.suspicious and not (one.sure or one.old)]
         if weak:  # a short record may be luck; this run is in no pair
-            outcomes = yield tuple((Side.OLD, one.task) for one in weak)
+            outcomes = self._run(tuple((Side.OLD, one.task) for one in weak))
             for one, passed in zip(weak, outcomes, strict=True):
                 one.dropped = not passed
         while suspects := list({one.family: one for one in reversed(self._watches) if one.suspicious}.values()):
             if len(self._pairs) >= _MOST_PAIRS:
                 return WatchEnding.UNSURE
-            yield from self._both((suspects * _AGAIN)[: max(_AGAIN, min(len(suspects), _BATCH))])
+            self._both((suspects * _AGAIN)[: max(_AGAIN, min(len(suspects), _BATCH))])
             places = [at for at, (_, old, new) in enumerate(self._pairs) if old != new]
             for count, won in _LOOKS:
                 if len(places) >= count:
@@ -256,8 +259,8 @@ class _Follow:
                 return WatchEnding.UNSURE
         return None
 
-    def _both(self, watches: Sequence[_Watch]) -> Generator[Batch, Outcomes, None]:
-        outcomes = yield tuple((side, one.task) for one in watches for side in Side)
+    def _both(self, watches: Sequence[_Watch]) -> None:
+        outcomes = self._run(tuple((side, one.task) for one in watches for side in Side))
         for one, old, new in zip(watches, outcomes[::2], outcomes[1::2], strict=True):
             if old is None or new is None:
                 one.dropped = True
@@ -266,13 +269,13 @@ class _Follow:
                 one.new.append(new)
                 self._pairs.append((one, old, new))
 
-    def _all(self) -> Generator[Batch, Outcomes, WatchEnding]:
+    def _all(self) -> WatchEnding:
         """Run both texts on all tasks that surely pass, where the share passed fell and so many could show it."""
         tasks = list({one.family: one for one in self._sure}.values())
         if self._ratio < _SHOWN or 0.5 ** len(tasks) > _ALL_LEVEL:
             return WatchEnding.UNSURE
         first = len(self._pairs)
-        yield from self._both(tasks)
+        self._both(tasks)
         fresh = self._pairs[first:]
         differing = [new for _, old, new in fresh if old != new]
         self._tested, self._level = (first, len(self._pairs)), _ALL_LEVEL
@@ -306,12 +309,10 @@ def chance_to_pass(record: Mapping[str, TaskRecord], lost: int, random: Random, 
     usual, passed = usual_share(record), 0
     for _ in range(changes):
         broken = set(random.sample(watched, min(lost, len(watched))))
-        rule = follow(record, random.sample(watched, len(watched)))
-        try:
-            batch = next(rule)
-            while True:
-                rates = [1 - usual if side is Side.NEW and task in broken else usual for side, task in batch]
-                batch = rule.send([random.random() < rate for rate in rates])
-        except StopIteration as ended:
-            passed += ended.value.ending is WatchEnding.PASSED
+
+        def run(batch: Batch, broken: Collection[str] = broken) -> Outcomes:
+            rates = [1 - usual if side is Side.NEW and task in broken else usual for side, task in batch]
+            return [random.random() < rate for rate in rates]
+
+        passed += follow(record, random.sample(watched, len(watched)), run).ending is WatchEnding.PASSED
     return passed / changes

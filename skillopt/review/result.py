@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
 
 from skillopt.gate.decide import Verdict
 from skillopt.gate.judge_noise import share_interval
@@ -36,34 +35,21 @@ class Weight(StrEnum):
     NOTE = "note"
 
 
-class ReviewAnswer(StrEnum):
-    """What a measurement says: `cannot tell` is no harm shown, and none that is worth speaking of ruled out."""
-
-    PASSED = "passed"
-    REFUSED = "refused"
-    CANNOT_TELL = "cannot tell"
-
-
 class Standing(StrEnum):
-    """Where a skill stands.
+    """Where a skill stands; a measurement refuses, passes or cannot tell.
 
-    `untestable` is one of which nothing here could show anything: no suite or one that is too small, no judge, no key,
-    or a change of files that the harness does not use. `invalid` is one of which too little was measured.
+    `cannot tell` is no harm shown, and none that is worth speaking of ruled out. `untestable` is one of which nothing
+    here could show anything: no suite or one that is too small, no judge, no key, or a change of files that the harness
+    does not use. `invalid` is one of which too little was measured.
+    In the order in which they are counted: what needs a look first.
     """
 
-    PASSED = "passed"
     REFUSED = "refused"
+    INVALID = "invalid"
     CANNOT_TELL = "cannot tell"
     UNTESTABLE = "untestable"
-    INVALID = "invalid"
+    PASSED = "passed"
     DELETED = "deleted"
-
-
-_ORDER: Final = (
-    *(Standing.REFUSED, Standing.INVALID, Standing.CANNOT_TELL),
-    *(Standing.UNTESTABLE, Standing.PASSED, Standing.DELETED),
-)
-"""The order in which standings are counted: what needs a look first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +87,19 @@ class Watched:
         return f"{before} → {after} of {self.tasks}"
 
     @property
+    def interval(self) -> str:
+        """Say how often these tasks pass with the new text."""
+        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
+        return f"{low:.0%} to {high:.0%} pass now (95%)"
+
+    @property
     def errors(self) -> str:
         """Say how often this is wrong, either way."""
-        low, high = share_interval(self.passed_after / max(1, self.tasks), max(1, self.tasks))
+        shown = (f"{chance:.0%}" for chance in (self.unseen_harm, self.unseen_task))
+        fifth, one = ("under 1%" if chance == "0%" else chance for chance in shown)
         return (
-            f"{low:.0%} to {high:.0%} of these tasks pass with the new text (95% interval); a harmless change is "
-            f"refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks passes in "
-            f"{self.unseen_harm:.0%}, one that breaks a single task in {self.unseen_task:.0%}"
+            f"a harmless change is refused in at most {self.wrong_refusal:.0%}; one that breaks a fifth of these tasks "
+            f"passes in {fifth}, one that breaks a single task in {one}"
         )
 
 
@@ -116,7 +108,7 @@ class Judged:
     """What a measurement came to; a record may settle it without runs of the old text, and so without a verdict."""
 
     verdict: Verdict | None
-    answer: ReviewAnswer
+    answer: Standing
     reason: str
     lowest: float
     confidence: float
@@ -140,36 +132,23 @@ class SuiteMeasurement:
     run: str = ""
     page: str = ""
     worst: str = ""
-    looks: int = 0
     rollouts: int = 0
     paid_rollouts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GatedChange:
-    """One skill of a change."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedChange(SuiteMeasurement):
+    """One skill of a change, with what its own suite says."""
 
     skill: str
     kind: ChangeKind
     path: str
-    before_path: str
+    before_path: str = ""
     files: tuple[str, ...]
-    standing: Standing
-    reason: str
     findings: tuple[ChangeFinding, ...] = ()
-    judged: Judged | None = None
-    suite: str = ""
-    tasks: int = 0
-    run: str = ""
-    looks: int = 0
-    rollouts: int = 0
-    paid_rollouts: int = 0
-    spent: Mapping[str, Usage] | None = None
     base_measurement: SuiteMeasurement | None = None
-    first_path: str = ""
+    first_path: str
     first_line: int = 1
-    page: str = ""
-    worst: str = ""
     difference: tuple[NewCapability, ...] = ()
 
     @property
@@ -189,6 +168,7 @@ class GateReport:
     required: Required
     strict: bool
     changes: tuple[GatedChange, ...]
+    spent: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -203,7 +183,7 @@ class GateReport:
         if not self.changes:
             return "no skill differs"
         counts = Counter(change.standing for change in self.changes)
-        told = ", ".join(f"{counts[standing]} {standing.value}" for standing in _ORDER if counts[standing])
+        told = ", ".join(f"{counts[standing]} {standing.value}" for standing in Standing if counts[standing])
         marked = sum(bool(change.for_a_person) for change in self.changes)
         told += f"; {marked} {'needs' if marked == 1 else 'need'} a person" if marked else ""
         verb = "read" if not self.base else "differs" if len(self.changes) == 1 else "differ"

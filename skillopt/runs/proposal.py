@@ -322,12 +322,11 @@ def measure_change(
     _, ended = run.drive(gate.events(spent))
     judged = gate.judged
     found = SuiteMeasurement(
-        Standing.INVALID if judged is None else Standing(judged.answer.value),
+        Standing.INVALID if judged is None else judged.answer,
         ended.reason if judged is None else judged.reason,
         judged,
         tasks=len(suite.tasks(Split.VAL)),
         run=record.id,
-        looks=record.seed + 1,
         rollouts=ended.rollouts,
         paid_rollouts=run.runner.paid_rollouts,
     )

@@ -10,8 +10,8 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import check_coverage
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
+from skillopt.review.gate import OldRecord
 from skillopt.review.one_sided import TaskRecord, tasks_to_record
-from skillopt.review.watch import OldRecord
 from skillopt.rollouts import Rollout, Stream
 from skillopt.runs.history import tasks_behind
 from skillopt.runs.plan import RunPlan

@@ -43,7 +43,7 @@ from skillopt.loop.gained import gained_by_draft
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import ReviewAnswer
+from skillopt.review.result import Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
@@ -144,7 +144,7 @@ class RecordedRun(Recording):
             asked += ended.rollouts
             self.runner.paid_rollouts += runner.paid_rollouts
             self.runner.usage += runner.usage
-            if gate.judged is None or gate.judged.answer is ReviewAnswer.REFUSED:
+            if gate.judged is None or gate.judged.answer is Standing.REFUSED:
                 return f"with {name}: {ended.reason}", asked
             self._watch.notice(f"with {name}: {ended.reason}")
         return "", asked

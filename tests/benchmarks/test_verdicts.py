@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.verdicts import Change, change_rates, gate_rates, here_rates, main
-from skillopt.review.result import ReviewAnswer
+from skillopt.review.result import Standing
 
 SAME, MENDS = Change("same text"), Change("mends 40%", 0.8)
 
@@ -19,9 +19,9 @@ def test_a_gate_finds_what_is_there_and_seldom_what_is_not() -> None:
 def test_harm_is_refused_and_twelve_tasks_tell_little_of_a_harmless_change() -> None:
     harmful, _ = change_rates(12, 1.0, range(20))
     harmless, _ = change_rates(8, 0.0, range(20))
-    assert harmful[ReviewAnswer.REFUSED] >= 0.9
-    assert harmless[ReviewAnswer.REFUSED] <= 0.2
-    assert harmless[ReviewAnswer.CANNOT_TELL] > 0.5
+    assert harmful[Standing.REFUSED] >= 0.9
+    assert harmless[Standing.REFUSED] <= 0.2
+    assert harmless[Standing.CANNOT_TELL] > 0.5
 
 
 def test_few_tasks_are_proven_here_where_they_cannot_be_proven() -> None:

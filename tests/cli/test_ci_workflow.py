@@ -15,7 +15,13 @@ from tests.fakes.projects import git, make_project, skillopt
 pytestmark = pytest.mark.process
 
 PLACE = Path(".github", "workflows", "skillopt.yml")
-OWN = {"SECRETS": "of no provider", "ACTION": "$/.github/actions/skillopt", "AGENTS": '""', "FORGE": "none"}
+OWN = {
+    "SECRETS": "of no provider",
+    "ACTION": "$/.github/actions/skillopt",
+    "AGENTS": '""',
+    "FORGE": "none",
+    "TARGET": "",
+}
 OWN_PATHS = ["**/SKILL.md", "benchmarks/suites/**", "plugin/skills/**", "skills/**", ".github/**", "skillopt.toml"]
 SOURCE = f"acme/skillopt@{'ab' * 20}"
 
@@ -39,7 +45,12 @@ def written(project: Path, *options: str) -> Any:  # noqa: ANN401 - as YAML give
 
 @pytest.mark.parametrize("start", ["path", "label", "always"])
 def test_the_schema_and_the_checker_of_workflows_find_nothing(project: Path, start: str) -> None:
-    written(project, "--start", start)
+    if start == "always":
+        (project / "skillopt.toml").unlink()  # so that the workflow names the target
+    assert (
+        "SKILLOPT_HARNESS" in written(project, "--start", start)["jobs"]["gate"]["steps"][-1]["env"]
+        or start != "always"
+    )
     schema = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
     zizmor = [str(Path(sys.executable).with_name("zizmor")), "--offline", "--quiet", "--no-progress"]
     for command in ([*schema, str(PLACE)], [*zizmor, "--persona", "pedantic", ".github"]):
@@ -97,41 +108,3 @@ def test_no_job_has_both_a_key_of_a_provider_and_a_right_to_write_to_the_reposit
 
 def test_this_repository_runs_what_it_gives_others() -> None:
     assert (ROOT / PLACE).read_text(encoding="utf-8") == workflow_text("path", OWN_PATHS, OWN)
-
-
-ASKED = "Pin the commit, of a branch of this repository"
-
-
-@pytest.mark.parametrize(
-    ("pushes", "said", "repository", "code", "pinned"),
-    [
-        ("true", "Thanks!\n\n/skillopt gate", "acme/skills", 0, True),
-        ("true", "/skillopt drop 7", "acme/skills", 0, False),
-        ("false", "/skillopt gate", "acme/skills", 1, False),
-        ("true", "/skillopt gate", "mallory/skills", 1, False),
-    ],
-)
-def test_a_comment_of_a_writer_pins_the_commit_of_a_branch_here(
-    tmp_path: Path, pushes: str, said: str, repository: str, code: int, *, pinned: bool
-) -> None:
-    (step,) = (one for one in read_yaml(ROOT / PLACE)["jobs"]["asked"]["steps"] if one["name"] == ASKED)
-    pull = {"head": {"sha": "c0ffee", "repo": {"full_name": repository}}, "base": {"ref": "main"}}
-    program = f"#!/bin/bash\ncase \"$2\" in *collaborators*) echo {pushes};; *) echo '{json.dumps(pull)}';; esac\n"
-    (tmp_path / "gh").write_text(program)
-    (tmp_path / "gh").chmod(0o755)
-    output = tmp_path / "output"
-    output.touch()
-    environment = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "GITHUB_OUTPUT": str(output),
-        "GITHUB_REPOSITORY": "acme/skills",
-        "RUNNER_TEMP": str(tmp_path),
-        "ASKED": said,
-        "BY": "ada",
-        "NUMBER": "7",
-    }
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == code, ended.stdout + ended.stderr
-    expected = ["head=c0ffee", "base=refs/remotes/origin/main"] if pinned else []
-    assert output.read_text().splitlines() == expected

@@ -30,12 +30,12 @@ def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_f
     assert (change["skill"], change["kind"], change["standing"]) == ("rows", "modified", "refused")
     assert len(change["judged"]["verdict"]["broken"]) >= 5
     assert set(change["judged"]["verdict"]["broken"]) <= {f"val{number}" for number in range(8)}
-    assert change["reason"].startswith("shown to be worse (")
+    assert change["reason"].startswith("shown to be worse at confidence ")
     assert change["paid_rollouts"] == change["rollouts"] == 16
-    assert change["spent"]["target"]["calls"] == 16
+    assert report["spent"]["target"]["calls"] == 16
     code, again = gate(project)
     assert code == 1
-    assert again["changes"][0] == change | {"paid_rollouts": 0, "spent": again["changes"][0]["spent"]}
+    assert again["changes"][0] == change | {"paid_rollouts": 0}
     runs = json.loads(skillopt(project, "status", "--json").stdout)["runs"]
     assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
 
@@ -255,3 +255,10 @@ def test_a_gate_has_no_report_leaves_the_skill_due_and_is_not_taken_for_its_trai
     git(gated.folder, "checkout", "--quiet", "change")
     assert skillopt(gated.folder, "gate", "main", *QUICK, "--quiet", "--set", "seed=5").returncode == 0
     assert {as_json(gated.folder, "report", *name)["run"] for name in ((), ("rows",))} == {row["run"]}
+
+
+def test_a_record_is_made_once(tmp_path: Path) -> None:
+    nights = make_nights(tmp_path)
+    first, again = (nights.run("--record", "only")["rows"] for _ in range(2))
+    assert (first["recorded"].partition(":")[0], first["versions"]) == ("record", 0)
+    assert (again["rollouts"], again["recorded"]) == (0, "")

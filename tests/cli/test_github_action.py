@@ -16,7 +16,7 @@ from tests.fakes.changes import GOOD, commit, make_change, write
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.hostile_views import read
 from tests.fakes.nights import TOKEN, make_nights
-from tests.fakes.projects import SKILL, git
+from tests.fakes.projects import git
 
 pytestmark = [
     pytest.mark.process,
@@ -55,43 +55,6 @@ def with_forge(forge: FakeForge) -> dict[str, str]:
 
 def gate(runner: Runner, **inputs: str) -> Done:
     return runner.run(command="gate", args=QUICK, sandbox="false", **inputs)
-
-
-def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, forge: FakeForge) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, SKILL)
-    runner = pull_request(tmp_path, project, **with_forge(forge))
-    forge.say(7, "eve", "<!-- skillopt: gate -->\nAll is well")
-
-    done = gate(runner)
-
-    assert done.code == 1, done.log
-    found = {name: done.outputs[name] for name in ("verdict", "exit-code", "refused", "rollouts", "usd")}
-    assert found == {"verdict": "refused", "exit-code": "1", "refused": "1", "rollouts": "16", "usd": "0"}
-    told, *_ = done.commands
-    assert re.match(r"::error file=skills/rows/SKILL\.md,line=9,title=skillopt%3A verdict::.+it broke: val\d", told)
-    assert done.log.count("title=skillopt%3A verdict") == 1
-    kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
-    assert kept == {"before-after", "gate.json", "gate.md"}
-    (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
-    assert ("## Skill gate: 1" in done.summary, page.name in done.summary) == (True, True)
-    assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
-    assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
-    again = gate(runner)
-    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
-    forged, comment = forge.said(7)
-    assert ("All is well" in forged, "0 rollouts newly run" in comment) == (True, True)
-    assert TOKEN not in done.log + done.summary
-
-
-def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge: FakeForge) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, "no frontmatter\n")
-    runner = pull_request(tmp_path, project, repository="mallory/skills", **with_forge(forge))
-    done = gate(runner)
-    assert (done.code, done.outputs["verdict"]) == (1, "refused")
-    assert "Comment on the pull request" not in done.steps
-    assert forge.said(7) == []
 
 
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
@@ -265,45 +228,6 @@ def test_no_step_that_runs_models_has_a_token() -> None:
         "Comment on the pull request",
         "Report the verdict as a check",
     ]
-
-
-def test_a_pull_request_is_judged_by_the_record_that_the_token_fetches_first(tmp_path: Path) -> None:
-    nights = make_nights(tmp_path / "nights")
-    write(nights.folder, GOOD)
-    git(nights.folder, "commit", "--quiet", "-am", "A good text")
-    git(nights.folder, "push", "--quiet", "origin", "main")
-    nights.run("--record", "only")
-    git(nights.folder, "checkout", "--quiet", "-b", "change")
-    commit(nights.folder, GOOD + "\nMore words.\n")
-    git(nights.folder, "push", "--quiet", "origin", "change")
-    runner = pull_request(tmp_path, nights.bare)
-    git(runner.workspace, "config", "remote.origin.url", (tmp_path / "nights" / "gone.git").as_uri())
-    done = runner.run(command="gate", sandbox="false", github_token="")
-    assert "record of" not in done.summary
-    git(runner.workspace, "config", "remote.origin.url", nights.bare.as_uri())
-    done = runner.run(command="gate", sandbox="false", github_token=TOKEN)
-    assert "Fetch the record" in done.steps
-    assert "Judged by the" in done.summary, done.log
-
-
-def test_a_key_that_is_missing_is_an_error_where_secrets_are_and_neutral_on_a_fork(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    git(project, "checkout", "--quiet", "main")
-    config = project / "skillopt.toml"
-    config.write_text(re.sub(r"harness = .*", 'harness = "chat/anthropic/claude-haiku-4-5"', config.read_text()))
-    git(project, "commit", "--quiet", "-am", "Choose")
-    git(project, "checkout", "--quiet", "-B", "change")
-    commit(project, GOOD + "- Be careful.\n")
-    runs = {}
-    for repository in ("acme/skills", "mallory/skills"):
-        (tmp_path / repository).mkdir(parents=True)
-        runner = pull_request(tmp_path / repository, project, repository=repository, ANTHROPIC_API_KEY="")
-        runs[repository] = runner.run(command="gate", sandbox="false", github_token="")
-    assert (runs["acme/skills"].code, runs["acme/skills"].outputs["verdict"]) == (2, "error"), runs[
-        "acme/skills"
-    ].summary
-    assert "ANTHROPIC_API_KEY" in runs["acme/skills"].commands[-1]
-    assert (runs["mallory/skills"].code, runs["mallory/skills"].outputs["verdict"]) == (0, "neutral")
 
 
 def test_a_folder_of_the_change_that_looks_like_a_repository_gets_no_token(tmp_path: Path) -> None:

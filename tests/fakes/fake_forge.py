@@ -79,6 +79,13 @@ class FakeForge:
         assert f"- [{was}] **{edit}**" in body, (edit, body)
         self.pulls[number]["body"] = body.replace(f"- [{was}] **{edit}**", f"- [{now}] **{edit}**")
 
+    def propose(self, branch: str, **facts: str) -> Body:
+        """Open a pull request as somebody would; with `home` and `sha`, of a branch of a fork. Give it as events do."""
+        number = len(self.pulls) + 1
+        given = {"number": number, "branch": branch, "base": "main", "state": "open", "title": branch, "body": ""}
+        self.pulls[number] = {**given, "draft": False, "merged_at": None, "author": "ada", **facts}
+        return self._shown(self.pulls[number])
+
     def reopen(self, number: int) -> None:
         """Reopen a pull request that was closed, as a person would."""
         self.pulls[number] |= {"state": "open", "closed_at": None, "merged_at": None}
@@ -136,7 +143,8 @@ class FakeForge:
         found = self.permissions.get(unquote(login))
         if found is None:
             return refusal(404, f"{login} is not a user")
-        return as_json(200, {"permission": found, "user": {"login": login}})
+        may_push = {"push": found in ("admin", "write")}
+        return as_json(200, {"permission": found, "user": {"login": login, "permissions": may_push}})
 
     def _graphql(self, body: Body) -> Answer:
         if "viewer" in body["query"]:
@@ -203,7 +211,7 @@ class FakeForge:
 
     def _shown(self, pull: Body) -> Body:
         """Show a pull request; the head of an open one follows its branch, a closed one's stays."""
-        if pull["state"] == "open" and self.repository is not None:
+        if pull["state"] == "open" and self.repository is not None and "home" not in pull:
             pull["sha"] = self._tip(pull["branch"])
         number, branch = pull["number"], pull["branch"]
         home = {"repo": {"full_name": pull.get("home", self.name)}}

@@ -59,7 +59,7 @@ printf '\n::%s::\n' "$token"
 [[ -s "$result" ]] && outputs="$(jq -r --arg code "$code" '
   def counted(which): map(select(which)) | length;
   def dollars: if any(. == null) then "" else (add // 0) * 10000 | round / 10000 end;
-  if has("changes") then .changes | {
+  if has("changes") then ([.spent[].usd] | dollars) as $usd | .changes | {
     verdict: (
       if $code != "0" then {"1": "refused", "3": "invalid"}[$code] // "error" elif length == 0 then "none"
       elif any(.standing == "cannot tell" or .standing == "untestable") then "neutral" else "passed" end
@@ -67,7 +67,7 @@ printf '\n::%s::\n' "$token"
     refused: counted(.standing == "refused"),
     "needs-person": counted(any(.findings[]; .person)),
     rollouts: (map(.paid_rollouts) | add // 0),
-    usd: (map(.spent // {} | .[].usd) | dollars)
+    usd: $usd
   } elif has("rollouts") then {
     verdict: (
       if $code != "0" then {"3": "failed"}[$code] // "error" elif any(.skills[]; .versions > 0) then "improved"

@@ -21,7 +21,6 @@ from skillopt.review.result import (
     GateReport,
     Judged,
     Required,
-    ReviewAnswer,
     Standing,
     SuiteMeasurement,
     Weight,
@@ -39,15 +38,15 @@ ALLOWED = {"h2", "h3", "p", "blockquote", "table", "thead", "tbody", "tr", "th",
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
     finding = ChangeFinding(text, 3, Weight.WARN, "url", text, person=True)
     verdict = made_verdict(Outcome.REJECT, text, fixed=(), broken=(text,))
-    judged = Judged(verdict, ReviewAnswer.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
+    judged = Judged(verdict, Standing.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
     change = GatedChange(
+        Standing.REFUSED,
+        text,
         skill=text,
         kind=ChangeKind.RENAMED,
         path=text,
         before_path=text + "2",
         files=(text,),
-        standing=Standing.REFUSED,
-        reason=text,
         findings=(finding,) * findings,
         judged=judged,
         base_measurement=SuiteMeasurement(Standing.PASSED, text),
@@ -55,10 +54,10 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         first_line=7,
         rollouts=16,
         paid_rollouts=8,
-        spent={"target": Usage(8, 100, 10, 0.25)},
         difference=(NewCapability(DifferenceKind.HOST, text, 3),),
     )
-    return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
+    changes, spent = (change,) * count, {"target": Usage(8, 100, 10, 0.25)}
+    return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=changes, spent=spent)
 
 
 @given(st.one_of(st.just(HOSTILE), st.text()))
@@ -131,4 +130,4 @@ def test_the_capability_difference_stands_before_what_was_measured() -> None:
     text = render_gate_text(report())
 
     assert "- new host: rows" in text.splitlines()
-    assert text.index("Capability difference: ") < text.index("rollouts, ")
+    assert text.index("Capability difference: ") < text.index("No longer passed: ")

@@ -77,21 +77,6 @@ def test_classes_that_hide_run_or_allow_need_a_person_and_an_address_does_not() 
     assert [(one.rule, one.weight, one.person) for one in script] == [("pipe-to-shell", Weight.WARN, True)]
 
 
-def test_a_rule_that_comes_with_its_task_is_no_leak_and_one_that_repeats_an_old_task_is() -> None:
-    def suite_of(word: str) -> Suite:
-        prompt = f"please sort every row of the {word} ledger by the third column downwards"
-        return Suite("s", ((Split.VAL, Task(word, prompt, VerifierSpec("exact"))),))
-
-    def quoting(word: str) -> Skill:
-        return changed(f"- Please sort every row of the {word} ledger by the third column.\n")
-
-    old, new = index_protected_text(suite_of("seventh")), index_protected_text(suite_of("eighth"))
-    (leak,) = check_new_text(OLD, quoting("seventh"), "skills/rows", (), old, new)
-    (said,) = check_new_text(OLD, quoting("eighth"), "skills/rows", (), old, new)
-    assert (leak.weight, leak.rule) == (Weight.REFUSE, "leak: held-out task")
-    assert (said.weight, said.rule, said.line) == (Weight.NOTE, "quotes a new task", 8)
-
-
 def test_all_of_a_new_skill_is_new_and_what_was_wrong_before_is_not() -> None:
     bad = Skill("rows", SkillDocument("---\nname: rows\ncolour: red\n---\n- Trim.\n"))
     rules = {rule for *_, rule in found(bad, before=None)}

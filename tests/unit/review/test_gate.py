@@ -7,7 +7,7 @@ from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import Event, GateDecided, RunEnded
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand, why_untestable
-from skillopt.review.result import Judged, Required, ReviewAnswer
+from skillopt.review.result import Judged, Required, Standing
 from skillopt.rollouts import Rollout
 from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -61,7 +61,7 @@ def of(judged: Judged) -> Verdict:
 
 def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
     judged, events = judge(runner(lost=16))
-    assert (of(judged).outcome, judged.answer) == (Outcome.REJECT, ReviewAnswer.REFUSED)
+    assert (of(judged).outcome, judged.answer) == (Outcome.REJECT, Standing.REFUSED)
     assert judged.reason.startswith("shown to be worse")
     assert set(judged.worse) == set(of(judged).broken) == set(NAMES[:16])
     assert of(judged).after < of(judged).before
@@ -72,7 +72,7 @@ def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
 
 def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -> None:
     judged, events = judge(runner())
-    assert (of(judged).outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
+    assert (of(judged).outcome, judged.answer) == (Outcome.INCONCLUSIVE, Standing.PASSED)
     assert "loss of more than 0.10" in judged.reason
     assert judged.lowest == pytest.approx(-0.1)
     assert judged.reason.endswith(f"0 better, {TASKS} equal, 0 worse")
@@ -87,7 +87,7 @@ def test_what_is_neither_shown_nor_ruled_out_is_said_with_the_loss_that_still_fi
     gate = ChangeGate(OLD, NEW, few, make_settings(), asked, Demand())
     (decided,) = [event for event in gate.events() if isinstance(event, GateDecided)]
     assert gate.judged is not None
-    assert gate.judged.answer is ReviewAnswer.CANNOT_TELL
+    assert gate.judged.answer is Standing.CANNOT_TELL
     assert gate.judged.reason.startswith("cannot tell: a loss")
     assert decided.passed is None
 
@@ -107,10 +107,10 @@ def test_a_suite_that_can_never_show_what_is_asked_is_untestable_and_says_what_w
 def test_a_better_change_passes_either_demand() -> None:
     for required in Required:
         judged, _ = judge(runner(won=20), Demand(required))
-        assert judged.answer is ReviewAnswer.PASSED
+        assert judged.answer is Standing.PASSED
         assert of(judged).losses == 0
     unchanged, _ = judge(runner(), Demand(Required.BETTER))
-    assert unchanged.answer is ReviewAnswer.REFUSED
+    assert unchanged.answer is Standing.REFUSED
     assert "to be better" in unchanged.reason
 
 
@@ -130,16 +130,16 @@ def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> No
 
 @pytest.mark.parametrize("rule", ["sequential", "paired", "strict"])
 def test_whatever_the_rule_harm_is_found_and_no_harm_is_not(rule: str) -> None:
-    assert judge(runner(lost=16), gate=rule)[0].answer is ReviewAnswer.REFUSED
-    assert judge(runner(), gate=rule)[0].answer is ReviewAnswer.PASSED
+    assert judge(runner(lost=16), gate=rule)[0].answer is Standing.REFUSED
+    assert judge(runner(), gate=rule)[0].answer is Standing.PASSED
 
 
 def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
     wide, _ = judge(runner(), Demand(margin=0.3))
-    assert wide.answer is ReviewAnswer.PASSED
+    assert wide.answer is Standing.PASSED
     assert wide.lowest >= -0.3
     narrow, _ = judge(runner(), Demand(margin=0.02))
-    assert narrow.answer is ReviewAnswer.REFUSED
+    assert narrow.answer is Standing.REFUSED
     assert narrow.reason.startswith("a loss of 0.02")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from skillopt.review.one_sided import (
     WRONG_REFUSAL,
+    Batch,
     Side,
     TaskRecord,
     WatchEnding,
@@ -27,15 +28,12 @@ def drive(
     passes: Callable[[Side, str], bool | None], record: dict[str, TaskRecord] = RECORD, **families: str
 ) -> tuple[WatchFinding, list[tuple[Side, str]]]:
     asked: list[tuple[Side, str]] = []
-    rule = follow(record, [*record], families)
-    try:
-        batch = next(rule)
-        while True:
-            asked += batch
-            batch = rule.send([passes(side, task) for side, task in batch])
-    except StopIteration as ended:
-        finding: WatchFinding = ended.value
-        return finding, asked
+
+    def run(batch: Batch) -> list[bool | None]:
+        asked.extend(batch)
+        return [passes(side, task) for side, task in batch]
+
+    return follow(record, [*record], run, families), asked
 
 
 def test_a_text_that_fails_nothing_passes_after_one_run_of_each_task_that_passed() -> None:

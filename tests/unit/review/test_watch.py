@@ -9,10 +9,9 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.decide import Outcome
 from skillopt.loop.events import GateDecided, RunEnded
 from skillopt.protocols import RolloutRequest
-from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.gate import ChangeGate, Demand, OldRecord
 from skillopt.review.one_sided import TaskRecord
-from skillopt.review.result import Judged, ReviewAnswer
-from skillopt.review.watch import OldRecord
+from skillopt.review.result import Judged, Standing
 from skillopt.rollouts import Rollout, Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -45,7 +44,7 @@ def judge(
 
 def test_a_harmless_change_runs_the_new_text_only_and_says_what_could_go_unseen() -> None:
     judged, asked = judge({})
-    assert judged.answer is ReviewAnswer.PASSED
+    assert judged.answer is Standing.PASSED
     assert judged.verdict is None
     assert {request.skill for request in asked} == {NEW}
     assert len(asked) == 11
@@ -62,7 +61,7 @@ def test_tasks_whose_evidence_names_changed_lines_run_first() -> None:
 
 def test_a_refusal_is_the_verdict_of_fresh_pairs_of_the_tasks_that_broke() -> None:
     judged, asked = judge({"task3": (1.0, 0.0)})
-    assert judged.answer is ReviewAnswer.REFUSED
+    assert judged.answer is Standing.REFUSED
     assert judged.verdict is not None
     assert judged.verdict.outcome is Outcome.REJECT
     assert judged.verdict.broken == judged.broken == ("task3",)
@@ -71,7 +70,7 @@ def test_a_refusal_is_the_verdict_of_fresh_pairs_of_the_tasks_that_broke() -> No
 
 def test_a_task_that_fails_with_both_texts_now_is_no_harm_and_is_named() -> None:
     judged, _ = judge({"task3": (0.0, 0.0)})
-    assert judged.answer is ReviewAnswer.PASSED
+    assert judged.answer is Standing.PASSED
     assert "task3" in judged.reason
 
 
@@ -87,7 +86,7 @@ def test_what_cannot_be_told_says_what_would_tell() -> None:
     gate = ChangeGate(OLD, NEW, SUITE, settings_with({}), ScriptedRunner(score, str), Demand(record=RECORD))
     list(gate.events())
     assert gate.judged is not None
-    assert gate.judged.answer is ReviewAnswer.CANNOT_TELL
+    assert gate.judged.answer is Standing.CANNOT_TELL
     assert "`--margin 0.2`" in gate.judged.reason
     assert gate.judged.reason.endswith("48 rollouts, $24.00")
 
