@@ -8,10 +8,9 @@ import pytest
 
 from tests.fakes.changes import GOOD, write
 from tests.fakes.nights import Nights, make_nights
-from tests.fakes.projects import SKILL, git, skillopt
+from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
-REF = "refs/skillopt/record/rows"
 
 
 @pytest.fixture
@@ -50,36 +49,6 @@ def test_a_fresh_clone_judges_by_the_record_and_a_harm_rests_on_fresh_runs(recor
     assert harmful["judged"]["verdict"]["losses"] > 0
 
 
-def test_a_margin_runs_both_texts_as_without_a_record(recorded: Nights) -> None:
-    git(recorded.folder, "checkout", "--quiet", "-b", "change")
-    write(recorded.folder, GOOD + "\nMore words.\n")
-    git(recorded.folder, "commit", "--quiet", "-am", "Harmless")
-    code, change = gated(recorded.folder, "--margin", "0.5")
-    assert code in (0, 1)
-    assert change["judged"]["watched"] is None
-
-
 def test_a_record_is_made_once(recorded: Nights) -> None:
     again = recorded.run("--record", "only")["rows"]
     assert (again["rollouts"], again["recorded"]) == (0, "")
-
-
-def test_a_record_that_the_target_does_not_keep_any_more_refuses_nothing(recorded: Nights) -> None:
-    """The record says that a weak text passed all tasks; today it fails most, and so does what was changed in it."""
-    folder = recorded.folder
-    write(folder, SKILL)
-    git(folder, "commit", "--quiet", "-am", "A weak text")
-    git(folder, "push", "--quiet", "origin", "main")
-    recorded.run("--record", "only")
-    lines = [json.loads(line) for line in git(folder, "cat-file", "-p", REF).splitlines()]
-    lines[-1]["tasks"] = {key: [8, 8] for key in lines[-1]["tasks"]}
-    (folder / "lines").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    git(folder, "update-ref", REF, git(folder, "hash-object", "-w", "lines"))
-    git(folder, "push", "--quiet", "--force", "origin", REF)
-    clone = recorded.clone("other").folder
-    git(clone, "checkout", "--quiet", "-b", "change")
-    write(clone, SKILL + "\nMore words.\n")
-    git(clone, "commit", "--quiet", "-am", "Harmless")
-    code, change = gated(clone)
-    assert (code, change["judged"]["watched"]["tasks"]) == (0, change["tasks"])
-    assert change["standing"] in ("passed", "cannot tell")
