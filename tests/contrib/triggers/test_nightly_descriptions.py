@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -92,25 +92,3 @@ def test_a_description_whose_sibling_changed_is_due_again_in_a_clone_without_rec
     row = night(clone, "--max-rollouts", "5")
     assert row["described"].startswith("descriptions of other skills")
     assert row["rollouts"] <= 5
-
-
-def test_a_shorter_description_is_offered_as_a_draft_that_says_so(tmp_path: Path) -> None:
-    with fake_forge() as forge:
-        nights = Nights(prepare(tmp_path), tmp_path / "bare.git", forge)
-        forge.repository = nights.bare
-        place = nights.folder / "skills" / SKILL / "SKILL.md"
-        needed = "Claims and reimbursement of a trip with receipts, hotel, taxi, train, meals and mileage."
-        long = f"Prepares claims. {needed} {needed}"
-        place.write_text(place.read_text(encoding="utf-8").replace("Prepares claims.", long), encoding="utf-8")
-        git(nights.folder, "commit", "--quiet", "-am", "Say more")
-        git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
-        shrunk = skillopt(nights.folder, "shrink", SKILL, "--descriptions", "--repeats", "1")
-        assert f"description on branch {BRANCH}" in shrunk.stdout, shrunk.stdout
-        row = night(nights)
-        assert row["draft"]["action"] == "opened", row
-        pull = forge.pulls[1]
-        assert pull["title"].endswith(
-            f"{SKILL}: a shorter description, 7 of 7 held-out requests load it, 7 of 7 before"
-        )
-        assert pull["draft"]
-        assert "Gate: non-inferiority" in pull["body"]

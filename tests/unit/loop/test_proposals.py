@@ -34,7 +34,6 @@ GOOD: dict[str, object] = {
     "rationale": "addresses came in capitals",
     "tasks": ["train1", "train3"],
 }
-USELESS = GOOD | {"content": "- Remove all dots from values.", "rationale": "dots look odd", "tasks": ["train1"]}
 
 
 def add(word: str, *tasks: str, name: str = "e1") -> Edit:
