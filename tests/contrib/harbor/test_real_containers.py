@@ -88,12 +88,10 @@ echo ${passed:-0} > /logs/verifier/reward.txt
 """
 
 
-def contained(folder: Path, more: str = "", test: str = TEST, base: str = BASE) -> Task:
-    lines = (
-        f'FROM {base}\nENV GREETING="good day"\nWORKDIR /app\nCOPY orders.csv /data/\nRUN mkdir -p /data/out\n{more}'
-    )
+def contained(folder: Path) -> Task:
+    lines = f'FROM {BASE}\nENV GREETING="good day"\nWORKDIR /app\nCOPY orders.csv /data/\nRUN mkdir -p /data/out\n'
     toml = "[verifier]\ntimeout_sec = 3\n[agent]\ntimeout_sec = 60\n"
-    return one_task(folder, {"environment/Dockerfile": lines, "tests/test.sh": test, "task.toml": toml})
+    return one_task(folder, {"environment/Dockerfile": lines, "tests/test.sh": TEST, "task.toml": toml})
 
 
 def left_over(engine: str) -> list[str]:
