@@ -6,17 +6,13 @@ from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena
 from benchmarks.peers.contestants import NO_GATE, Batch, play
 
 
-def arena(world: str = "distractors", seed: int = 0, rollouts: int = 1000) -> SimulatedArena:
-    return SimulatedArena(world, "somebody", seed, rollouts)
-
-
-def figures(peer: str, world: str, rollouts: int, seed: int = 0) -> Figures:
-    (run,) = play(Batch(world, peer, range(seed, seed + 1), rollouts))
+def figures() -> Figures:
+    (run,) = play(Batch("harmful", NO_GATE, range(1), 500))
     return run
 
 
 def test_more_rollouts_than_are_left_are_refused_and_none_is_run() -> None:
-    field = arena(rollouts=40)
+    field = SimulatedArena("distractors", "somebody", 0, 40)
     field.run(field.start, field.val)
     assert field.left == 4
     with pytest.raises(BudgetSpentError):
@@ -26,7 +22,7 @@ def test_more_rollouts_than_are_left_are_refused_and_none_is_run() -> None:
 
 
 def test_a_loop_without_a_gate_is_the_same_again_and_keeps_to_the_budget() -> None:
-    found = figures(NO_GATE, "harmful", 500)
-    assert found == figures(NO_GATE, "harmful", 500)
+    found = figures()
+    assert found == figures()
     assert found.asked <= 500
     assert all(since <= 500 for since, _ in found.curve)

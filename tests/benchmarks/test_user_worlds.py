@@ -1,7 +1,6 @@
 """Worlds like users' suites: few tasks, scores of 0 or 1, feedback as verifiers write it, proposers of all kinds."""
 
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
@@ -13,20 +12,15 @@ from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, document_of, true_score, true_score_on
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout, Score
+from skillopt.rollouts import Rollout
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Suite
 
 
-def roll(world: World, text: str, suite: Suite, repeats: int = 1, seed: int = 0, night: int = 0) -> list[Rollout]:
-    runner = SimulatedRunner(Target(world, seed, night), SimulatedModel(world, seed))
+def roll(world: World, text: str, suite: Suite) -> list[Rollout]:
+    runner = SimulatedRunner(Target(world, 0), SimulatedModel(world, 0))
     skill = START.with_document(SkillDocument(text))
-    tasks = [task for _, task in suite.splits]
-    return list(runner.rollouts([RolloutRequest(skill, task, at) for at, task in product(range(repeats), tasks)]))
-
-
-def scores(found: list[Rollout]) -> list[Score]:
-    return [one.score for one in found if one.score is not None]
+    return list(runner.rollouts([RolloutRequest(skill, task) for _, task in suite.splits]))
 
 
 def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:

@@ -4,7 +4,6 @@ Owns starting and ending the browser and what a page did while it was open. Need
 is JSON, and the pipe ends every message with a zero byte. Does not own what is checked (the tests).
 """
 
-import base64
 import fcntl
 import json
 import os
@@ -153,11 +152,6 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-
-    def screenshot(self, path: Path, *, whole: bool = True) -> None:
-        """Take a picture of the page."""
-        told = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(told["data"]))
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Reports in a real browser: nothing asked of a network, nothing done by hostile text, readable by everybody."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,17 +128,3 @@ def test_a_printed_report_shows_its_folded_numbers_and_no_navigation(tab: Page, 
     assert tab.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(tab.call("Page.printToPDF")["data"]) > 10_000
-
-
-def test_screenshots_can_be_taken_for_a_person_to_look_at(tab: Page, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    report = render_page(make_view(), make_rollouts("Clean the table."))
-    for name, text in (("report", report), ("before-after", make_comparison("Dates: expected 2026-01-02"))):
-        tab.open(write(tmp_path, text))
-        for theme in THEMES:
-            for width in WIDTHS:
-                tab.look(theme=theme, width=width)
-                picture = folder / f"{name}-{theme}-{width}.png"
-                tab.screenshot(picture)
-                assert picture.read_bytes().startswith(b"\x89PNG")

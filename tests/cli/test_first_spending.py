@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import re
 import select
 import subprocess
 import sys
@@ -163,39 +162,6 @@ def _rest(terminal: int) -> bytes:
         if not part:
             return found
         found += part
-
-
-GREET = {"kind": "exact", "value": "Good day!"}
-BROKEN = {"kind": "command", "argv": ["python", "-c", "import sys; sys.exit(127)"], "answer": "said"}
-
-
-def with_suite(folder: Path, count: int, verifier: Mapping[str, object], prompt: str = "Greet guest") -> Path:
-    """Make a project whose suite has so many tasks without splits."""
-    project = make_project(folder)
-    lines = [json.dumps({"id": f"t{at}", "prompt": f"{prompt} {at}.", "verifier": verifier}) for at in range(count)]
-    (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    config = (project / "skillopt.toml").read_text(encoding="utf-8")
-    (project / "skillopt.toml").write_text(config.partition("gate =")[0], encoding="utf-8")
-    return project
-
-
-@pytest.mark.parametrize("count", [2, 8])
-def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: int) -> None:
-    project = with_suite(tmp_path, count, GREET)
-    said = skillopt(project, "estimate", "rows")
-    found = re.search(r"cap: (--max-rollouts) (\d+)", said.stdout)
-    assert found, said.stderr
-    again = skillopt(project, "estimate", "rows", *found.groups())
-    assert again.returncode == 0, again.stderr
-
-
-def test_where_all_verifiers_are_broken_a_run_ends_with_3_and_quotes_them(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 8, BROKEN)
-    ended = skillopt(project, "optimize", "rows")
-    assert ended.returncode == 3
-    assert "127" in ended.stderr
-    status = json.loads(skillopt(project, "status", "--json").stdout)
-    assert "127" in json.dumps(status)
 
 
 def test_an_estimate_times_one_call_of_a_local_server_and_a_silent_one_leaves_what_is_typical(project: Path) -> None:

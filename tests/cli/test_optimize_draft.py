@@ -11,7 +11,7 @@ from skillopt.loop.events import Event
 from skillopt_mcp.skill_details import describe_skill
 from skillopt_mcp.version_tools import read_skill_tool
 from tests.fakes.drafts import changed, graded, until
-from tests.fakes.projects import git, job, skillopt
+from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -19,8 +19,8 @@ SHOWN = (("show", "draft"), ("diff", "rows", "draft"))
 EMAIL = "Write e-mail addresses in lower case."
 
 
-def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:
-    monkeypatch.setattr("skillopt.execution.calls.train", lambda *_, **__: until(events, ends))
+def script(monkeypatch: pytest.MonkeyPatch, *events: Event) -> None:
+    monkeypatch.setattr("skillopt.execution.calls.train", lambda *_, **__: until(events, None))
 
 
 def test_it_says_where_the_draft_is_and_what_was_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,22 +49,3 @@ def test_a_draft_with_new_code_shows_it_everywhere_and_waits(folder: Path, monke
     assert line in skillopt(folder, "log", "rows").stdout.splitlines()
     why = line.partition("first: ")[2]
     assert [why in text for text in (report, describe_skill(folder, "rows", 1))] == [True, True]
-
-
-def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, changed(EMAIL), ends=KeyboardInterrupt())
-    ended = skillopt(folder, "optimize", "rows")
-    assert ended.returncode == 130
-    assert "branch skillopt-draft/rows, ungraded" in ended.stderr
-    assert "same command to continue" in ended.stderr
-    assert "draft not graded: its run" in skillopt(folder, "status").stdout
-
-
-def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:
-    rules = f"- {EMAIL}\n  Then run `ssh box`.\n- Write dates as YYYY-MM-DD.\n"
-    edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
-    (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
-
-    ended = job(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7")
-
-    assert re.search(r"not a version yet: .* first: line \d+ .*ssh box", ended.stdout)

@@ -15,15 +15,15 @@ from skillopt.runs.proposal import EditsProposal, check, propose
 from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
-from tests.fakes.fake_forge import FakeForge
 from tests.fakes.mcp_clients import say
-from tests.fakes.nights import SKILL_FILE, Nights
 from tests.fakes.projects import git, make_project, make_unsplit_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
 
 RULES = {"email": "- Write e-mail addresses in lower case.", "date": "- Write dates as YYYY-MM-DD."}
-TASKS = 24
+TASKS = 12
+MOST = 70
+"""Rollouts of the measurement and of what an agent proposes after it, as docs/in-your-agent.md says."""
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def test_few_tasks_all_teach_and_all_judge_and_what_helps_is_proven_here_at_most
     assert len(result.verdict.pairs) == TASKS
     assert (result.version, result.verdict.grading.grade) == ("", Grade.PROVEN_HERE)
     assert all(rule in draft_of(selection.folder or Path()) for rule in RULES.values())
+    assert TASKS + result.paid_rollouts <= MOST
 
 
 def test_a_second_proposal_goes_on_from_the_draft_and_one_that_names_the_text_replaces_it(selection: Selection) -> None:
@@ -75,25 +76,14 @@ def test_a_second_proposal_goes_on_from_the_draft_and_one_that_names_the_text_re
     assert not [line for line in found.rejected if RULES["email"] in line]
     second = propose(selection, proposal(found, "date"))
     assert second.draft is not None
-    assert second.draft.replaced == ""
+    assert second.draft.grading is not None
+    assert (second.draft.replaced, second.draft.grading.grade) == ("", Grade.PROVEN_HERE)
+    assert TASKS + first.paid_rollouts + second.paid_rollouts <= MOST
     assert all(rule in draft_of(folder) for rule in RULES.values())
     begins_anew = propose(selection, proposal(begun, "date"), start="worktree")
     assert begins_anew.draft is not None
     assert begins_anew.draft.replaced == second.draft.commit
     assert RULES["email"] not in draft_of(folder)
-
-
-def test_the_next_night_offers_the_draft_of_an_agent_and_does_not_replace_it(tmp_path: Path, forge: FakeForge) -> None:
-    made = make_unsplit_project(tmp_path / "made", TASKS)
-    git(tmp_path, "clone", "--quiet", "--bare", str(made), "bare.git")
-    forge.repository = tmp_path / "bare.git"
-    nights = Nights(made, forge.repository, forge).clone("clone")
-    selection = Selection("rows", folder=nights.folder)
-    measure(selection)
-    assert not propose(selection, proposal(evidence(selection))).version
-    row = nights.night()["rows"]
-    assert (row["training"], row["draft"]["action"]) == ("not due", "opened")
-    assert all(rule in git(nights.bare, "show", f"skillopt-draft/rows:{SKILL_FILE}") for rule in RULES.values())
 
 
 def edit_of(content: str) -> EditsProposal:

@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 from skillopt.errors import UsageError
-from skillopt.reports.view import Fate, RunView
-from tests.fakes.projects import Trained, make_project, recorded_view, skillopt
+from skillopt.reports.view import RunView
+from tests.fakes.projects import Trained, recorded_view, skillopt
 
 
 @pytest.fixture
@@ -28,30 +28,6 @@ def test_the_view_repeats_what_the_run_said_at_its_end(viewed: tuple[Path, RunVi
     assert view.rollouts == view.spend["target"].calls
     assert view.test is not None
     assert view.test.verdict.pairs[0].score_after == 1.0
-
-
-def test_of_two_folds_each_task_is_shown_as_it_went_under_the_draft_that_was_not_made_from_it(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project")
-    for path, pattern in (
-        ("suites/rows.jsonl", r'"split": "\w+", |, "split": "\w+"'),
-        ("skillopt.toml", r"gate = .*\n"),
-    ):
-        text = (folder / path).read_text(encoding="utf-8")
-        (folder / path).write_text(re.sub(pattern, "", text), encoding="utf-8")
-    assert skillopt(folder, "optimize", "rows").returncode == 0
-    view = recorded_view(folder, "rows")
-    assert view.splits == {"fold 1": 12, "fold 2": 12}
-    assert view.gates
-    for gate in view.gates:
-        assert len(gate.verdict.pairs) == 24
-    assert all(edit.tasks for edit in view.edits)
-
-
-def test_an_accepted_edit_names_train_tasks_only(viewed: tuple[Path, RunView]) -> None:
-    taken = [edit for edit in viewed[1].edits if edit.fate is Fate.ACCEPTED]
-    assert taken
-    assert all(task.startswith("train") for edit in taken for task in edit.tasks)
-    assert all(edit.section == "Values" for edit in taken)
 
 
 def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(viewed: tuple[Path, RunView]) -> None:

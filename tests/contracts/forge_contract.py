@@ -4,8 +4,6 @@ import pytest
 
 from skillopt.protocols import Forge
 
-_HOSTILE = "<script>alert(1)</script> @everyone \u202e\u200b `code` — é 🦆\n\n<!-- skillopt: news -->"
-
 
 class ForgeContract:
     """Inherit and give `forge`, whose branches `skillopt/rows` and `skillopt/dates` exist, and `remarks`."""

@@ -1,21 +1,19 @@
 """A loopback stand-in for the Gemini API, with a model that follows skills."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 from tests.fakes.listed_skills import Heard, HeardCall, Wanted, decide
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 
-def fake_gemini(model: Callable[[Body], Answer] | None = None) -> AbstractContextManager[LoopbackServer]:
-    """Serve a model; the default follows skills."""
+def fake_gemini() -> AbstractContextManager[LoopbackServer]:
+    """Serve a model that follows skills."""
 
     def answer(asked: Requested) -> Answer:
         if not asked.path.endswith(("generateContent", "streamGenerateContent")):
             return as_json(404, {"error": {"code": 404, "message": asked.path, "status": "NOT_FOUND"}})
-        if model is not None:
-            return model(asked.body)
         return content(decide(read_request(asked.body)), streamed="stream" in asked.path)
 
     return serve(answer)

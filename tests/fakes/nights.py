@@ -61,13 +61,11 @@ class Nights:
         result: dict[str, Any] = json.loads(ended.stdout)
         return {row["skill"]: row for row in result["skills"]}
 
-    def night(
-        self, *arguments: str, expect: int = 0, before_offer: Callable[[], object] = lambda: None
-    ) -> dict[str, Any]:
+    def night(self, *arguments: str, before_offer: Callable[[], object] = lambda: None) -> dict[str, Any]:
         """Check out main, and run a night."""
         git(self.folder, "fetch", "--quiet", "origin", "main")
         git(self.folder, "reset", "--quiet", "--hard", "FETCH_HEAD")
-        return self.run(*arguments, expect=expect, before_offer=before_offer)
+        return self.run(*arguments, before_offer=before_offer)
 
     def check_quiet(self) -> None:
         """Live through a night in which nothing may change and nothing may be paid."""
@@ -199,11 +197,9 @@ def _of(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     return chosen
 
 
-def make_nights(
-    folder: Path, forge: FakeForge | None = None, skills: Sequence[str] = ("rows",), tasks: int = 8
-) -> Nights:
+def make_nights(folder: Path, forge: FakeForge | None = None, skills: Sequence[str] = ("rows",)) -> Nights:
     """Make a project with skills, its bare remote and a clone."""
-    made = make_project(folder / "made", tasks)
+    made = make_project(folder / "made")
     text = (made / "skills" / "rows" / "SKILL.md").read_text()
     config = _QUICK
     for skill in skills:

@@ -26,7 +26,6 @@ FAST = ("--set", "confidence=0.7")
 Trained = tuple[Path, dict[str, Any]]
 """A trained project, and what its training said as JSON: what the fixture `trained` gives."""
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
 
 SKILL = """\
 ---

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from benchmarks.demo.skill_choice import choose_skill
 from tools.fake_providers import fake_anthropic, fake_openai
 from tools.fake_providers.loopback import Answer, Body
-from tools.fake_providers.skill_follower import optimize
 
 _CLAUDE_LISTING = "skills are available for use with the Skill tool"
 _CLAUDE_ITEM = re.compile(r"^- (?P<name>[a-z0-9-]+)(?:: (?P<description>.*))?$", re.MULTILINE)
@@ -28,11 +27,7 @@ def listed_by_claude(body: Body) -> dict[str, str]:
 
 
 def choose_by_claude_listing(body: Body) -> Answer:
-    """Call the Skill tool for the chosen skill; answer prompts of the optimizer, too."""
-    texts = tuple(fake_anthropic.text_of(block) for _, block in fake_anthropic.blocks_of(body))
-    answer = optimize(texts)
-    if answer is not None:
-        return fake_anthropic.message(body, [{"type": "text", "text": answer}])
+    """Call the Skill tool for the chosen skill."""
     blocks = [block for role, block in fake_anthropic.blocks_of(body) if role == "user"]
     used = any(block.get("type") == "tool_result" for block in blocks)
     chosen = "" if used else choose_skill(_asked(map(fake_anthropic.text_of, blocks)), listed_by_claude(body).items())
@@ -52,11 +47,7 @@ def listed_by_codex(body: Body) -> dict[str, tuple[str, str]]:
 
 
 def choose_by_codex_listing(body: Body) -> Answer:
-    """Read the document of the chosen skill; answer prompts of the optimizer, too."""
-    texts = fake_openai.texts_of(body)
-    answer = optimize(tuple(texts))
-    if answer is not None:
-        return fake_openai.response(body, answer)
+    """Read the document of the chosen skill."""
     items = body.get("input") or []
     used = any(str(item.get("type", "")).endswith("_call_output") for item in items if isinstance(item, dict))
     listed = listed_by_codex(body)

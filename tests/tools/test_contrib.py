@@ -15,7 +15,7 @@ from skillopt.contrib import CONTRIB
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("-q", "-p", "no:cacheprovider", "-m", "not (slow or process or docs or agents or browser or llm)")
 CORE = ("tests/unit", "tests/cli", "tests/mcp_server")
-SLICE = ("tests/unit/suites/test_native.py", "tests/unit/execution/test_drivers.py", "tests/unit/test_project.py")
+ASKING = ("test_native", "test_drivers", "test_project")
 """Tests of what asks the table, a few seconds long."""
 
 RUN = """
@@ -67,18 +67,11 @@ def run(copy: Path, *arguments: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("half", [0, 1])
-def test_without_half_of_the_packages_all_the_rest_imports_and_what_asks_the_table_passes(
-    half: int, tmp_path: Path
+def test_without_any_package_all_the_rest_imports_all_quick_tests_are_found_and_those_that_ask_pass(
+    tmp_path: Path,
 ) -> None:
-    # Packages never import each other (import-linter), so those of a half can be missed together.
-    run(copy_without(sorted(CONTRIB)[half::2], tmp_path), *SLICE)
-
-
-@pytest.mark.process
-def test_without_any_package_all_quick_tests_are_found_and_those_that_ask_pass(tmp_path: Path) -> None:
-    copy = copy_without(CONTRIB, tmp_path)
-    run(copy, "-k", "(suites or nightly or execution or sandbox or test_project) and not any_file", *CORE)
+    # Packages never import each other (import-linter), so that all of them can be missed together.
+    run(copy_without(CONTRIB, tmp_path), "-k", " or ".join(ASKING), *CORE)
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -26,7 +26,6 @@ from skillopt import (
 )
 from skillopt.errors import SettingsError, SuiteError, UnreadRepliesError
 from skillopt.execution.calls import OptimizeResult
-from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.decide import Outcome
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest
@@ -311,16 +310,3 @@ def test_a_reply_that_cannot_be_read_is_replayed_by_its_own_run_and_asked_for_ag
     train(model=other, store=tmp_path, max_rollouts=900)
     assert again.prompts == []
     assert prompts[0] in other.prompts
-
-
-def test_a_cap_under_which_no_verdict_fits_is_refused_before_anything_runs() -> None:
-    target = speaker()
-    with pytest.raises(SettingsError, match="expected max_rollouts"):
-        train(target, settings={"max_rollouts": 10})
-    assert not target.requests
-
-
-def test_a_cap_ends_an_evaluation_with_an_error_that_names_it() -> None:
-    settings = Settings(max_usd=0.05)
-    with pytest.raises(OutOfBudget, match=r"the cap of \$0.05"):
-        evaluate(SKILL, suite(), harness=speaker(price=0.01), verifiers={"says": Says}, settings=settings)

@@ -13,14 +13,11 @@ import pytest
 
 from skillopt.contrib.harbor import containers
 from skillopt.contrib.harbor.image_root import ImageRoot, prepared
-from skillopt.contrib.harbor.oracle import run_oracle
-from skillopt.execution.runner import run_rollout
-from skillopt.protocols import RolloutRequest
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.roots import ENGINE
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Task
-from tests.contrib.harbor.test_harbor import SKILL, agent, one_task
+from tests.contrib.harbor.test_harbor import one_task
 
 pytestmark = pytest.mark.process
 
@@ -91,24 +88,15 @@ echo ${passed:-0} > /logs/verifier/reward.txt
 """
 
 
-def contained(folder: Path, more: str = "", test: str = TEST, base: str = BASE) -> Task:
-    lines = (
-        f'FROM {base}\nENV GREETING="good day"\nWORKDIR /app\nCOPY orders.csv /data/\nRUN mkdir -p /data/out\n{more}'
-    )
+def contained(folder: Path) -> Task:
+    lines = f'FROM {BASE}\nENV GREETING="good day"\nWORKDIR /app\nCOPY orders.csv /data/\nRUN mkdir -p /data/out\n'
     toml = "[verifier]\ntimeout_sec = 3\n[agent]\ntimeout_sec = 60\n"
-    return one_task(folder, {"environment/Dockerfile": lines, "tests/test.sh": test, "task.toml": toml})
+    return one_task(folder, {"environment/Dockerfile": lines, "tests/test.sh": TEST, "task.toml": toml})
 
 
 def left_over(engine: str) -> list[str]:
     listed = called(engine, "ps", "--all", "--format", "{{.Names}}").stdout.split()
     return [name for name in listed if name.startswith("skillopt-")]
-
-
-def test_a_solution_passes_in_a_real_container_that_is_gone_afterwards(tmp_path: Path, real_engine: str) -> None:
-    result = run_oracle(contained(tmp_path))
-
-    assert result.counts, result.problem
-    assert left_over(real_engine) == []
 
 
 def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path: Path, real_engine: str) -> None:
@@ -126,23 +114,6 @@ def test_a_container_has_limits_no_network_and_the_digest_of_its_image(tmp_path:
     assert re.findall(r"^ *(\w+):", ended.stdout, re.MULTILINE) == ["lo"]
     assert [int(each) > 0 for each in bounds.stdout.split()] == [True, True]
     assert digest.removeprefix("sha256:") == tag.removeprefix("sha256:")
-
-
-def test_an_agent_of_the_image_does_a_task_in_a_real_container(tmp_path: Path, real_engine: str) -> None:
-    lines = "cat .skills/ids/SKILL.md; tail -n 1 /data/orders.csv > ids.txt; sleep 600 &"
-    harness = agent(tmp_path, lines)
-    context = tmp_path / "tasks" / "ids" / "environment"
-    context.mkdir(parents=True)
-    shutil.copy(tmp_path / "agent.sh", context)
-
-    rollout = run_rollout(harness, RolloutRequest(SKILL, contained(tmp_path, "COPY agent.sh /usr/bin/\n")))
-
-    assert rollout.score is not None, rollout.reason
-    assert rollout.score.passed, rollout.score.feedback
-    assert rollout.trajectory.files_changed == ("app/ids.txt",)
-    assert "# Ids" in rollout.trajectory.answer
-    assert re.fullmatch(r"image (sha256:)?[0-9a-f]{64}", rollout.trajectory.messages[-1].text)
-    assert left_over(real_engine) == []
 
 
 def test_a_container_ends_with_its_rollout_also_when_all_programs_are_stopped(tmp_path: Path, real_engine: str) -> None:

@@ -27,9 +27,9 @@ TEST = ChangedLines(
 NEWS = ChangedLines("CHANGES.md", (), ("- Sums skip cells without anything in them (#12). Thanks to Ann!", "## 2.0"))
 
 
-def drafted(*messages: str, changed: tuple[ChangedLines, ...] = (CODE, TEST)) -> tuple[list[str], tuple[str, ...]]:
+def drafted(*messages: str) -> tuple[list[str], tuple[str, ...]]:
     """Return the paragraphs of a prompt, and what was left out."""
-    found = draft_prompt(messages, changed)
+    found = draft_prompt(messages, (CODE, TEST))
     return found.text.split("\n\n")[:-1], found.left_out
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from skillopt.versions.decisions import read_decisions
-from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -82,42 +80,6 @@ def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights
     assert (nights.forge.writes[done:], tip(nights)) == ([], before)
 
 
-def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_it_again(nights: Nights) -> None:
-    assert nights.forge is not None
-    nights.forge.say(1, "ada", "It names no receipts.")
-    nights.forge.set_state(1)
-    offered = tip(nights)
-    refused = night(nights)
-    assert refused["answers"] == ["#1 was closed by people: 1 edit declined, training does not try them again"]
-    assert (refused["described"], refused["rollouts"], refused["draft"]["action"]) == ("", 0, "")
-    assert tip(nights) == ""
-    (word,) = read_decisions(Repository(nights.folder), SKILL).declined_by.values()
-    assert (word.by, word.reason, word.pull_request) == (
-        "ada",
-        "It names no receipts.",
-        "https://github.com/acme/skills/pull/1",
-    )
-    assert night(nights)["answers"] == []
-    assert list(nights.forge.pulls) == [1]
-    git(nights.bare, "branch", BRANCH, offered)
-    nights.forge.pulls[1]["state"] = "open"
-    back = night(nights)
-    assert back["answers"] == ["#1 was opened again: its draft is offered again"]
-    assert tip(nights) == offered
-    assert (list(nights.forge.pulls), nights.forge.pulls[1]["state"]) == ([1], "open")
-
-
-def test_a_merged_description_is_not_due_and_not_offered_again(nights: Nights) -> None:
-    assert nights.forge is not None
-    git(nights.folder, "fetch", "--quiet", "origin", f"{BRANCH}:refs/remotes/origin/{BRANCH}")
-    git(nights.folder, "merge", "--quiet", "--no-ff", "--no-edit", f"origin/{BRANCH}")
-    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
-    nights.forge.set_state(1, merged=True)
-    row = night(nights)
-    assert (row["described"], row["rollouts"], row["draft"]["action"]) == ("", 0, "")
-    assert list(nights.forge.pulls) == [1]
-
-
 def test_a_description_whose_sibling_changed_is_due_again_in_a_clone_without_records(nights: Nights) -> None:
     clone = nights.clone("elsewhere")
     for key, value in (("user.name", "Cai"), ("user.email", "cai@example.com")):
@@ -130,37 +92,3 @@ def test_a_description_whose_sibling_changed_is_due_again_in_a_clone_without_rec
     row = night(clone, "--max-rollouts", "5")
     assert row["described"].startswith("descriptions of other skills")
     assert row["rollouts"] <= 5
-
-
-def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is_due(nights: Nights) -> None:
-    assert nights.forge is not None
-    document = nights.folder / "skills" / SKILL / "SKILL.md"
-    document.write_text(document.read_text().replace("Prepares claims.", "Writes claims of all kinds."))
-    git(nights.folder, "commit", "--quiet", "-am", "Our words")
-    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
-    row = night(nights, "--max-rollouts", "4")
-    assert row["described"].startswith("its description was changed")
-    assert row["draft"]["action"] == "closed"
-    assert "changed since" in nights.forge.said(1)[-1]
-
-
-def test_a_shorter_description_is_offered_as_a_draft_that_says_so(tmp_path: Path) -> None:
-    with fake_forge() as forge:
-        nights = Nights(prepare(tmp_path), tmp_path / "bare.git", forge)
-        forge.repository = nights.bare
-        place = nights.folder / "skills" / SKILL / "SKILL.md"
-        needed = "Claims and reimbursement of a trip with receipts, hotel, taxi, train, meals and mileage."
-        long = f"Prepares claims. {needed} {needed}"
-        place.write_text(place.read_text(encoding="utf-8").replace("Prepares claims.", long), encoding="utf-8")
-        git(nights.folder, "commit", "--quiet", "-am", "Say more")
-        git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
-        shrunk = skillopt(nights.folder, "shrink", SKILL, "--descriptions", "--repeats", "1")
-        assert f"description on branch {BRANCH}" in shrunk.stdout, shrunk.stdout
-        row = night(nights)
-        assert row["draft"]["action"] == "opened", row
-        pull = forge.pulls[1]
-        assert pull["title"].endswith(
-            f"{SKILL}: a shorter description, 7 of 7 held-out requests load it, 7 of 7 before"
-        )
-        assert pull["draft"]
-        assert "Gate: non-inferiority" in pull["body"]

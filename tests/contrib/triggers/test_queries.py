@@ -13,7 +13,6 @@ from skillopt.contrib.triggers.queries import (
     TriggerSet,
     find_copied_words,
     read_queries,
-    request_key,
     split_queries,
 )
 from skillopt.errors import SuiteError
@@ -33,34 +32,6 @@ def expected(folder: Path, name: str, value: object) -> list[tuple[str, str]]:
     return [(one.text, one.expected) for one in found.queries]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("trigger-evals.json", [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}]),
-        (
-            "eval_queries.json",
-            {
-                "queries": [
-                    {"query": "a", "should_trigger": True, "reason": "x"},
-                    {"query": "b", "shouldTrigger": False},
-                ]
-            },
-        ),
-        ("triggers.json", {"should_trigger": ["a"], "should_not_trigger": ["b"]}),
-        ("routing-eval.jsonl", [{"intent": "a", "expected_skill": "pdf"}, {"intent": "b", "expected_skill": None}]),
-        (
-            "evals.json",
-            [
-                {"question": "a", "expected_skill": "pdf", "should_trigger": True},
-                {"question": "b", "expected_skill": None, "should_trigger": False},
-            ],
-        ),
-    ],
-)
-def test_public_shapes_say_which_skill_is_expected(tmp_path: Path, name: str, value: object) -> None:
-    assert expected(tmp_path, name, value) == [("a", "pdf"), ("b", "")]
-
-
 def test_a_named_skill_that_is_installed_is_expected_and_another_name_is_not(tmp_path: Path) -> None:
     rows = [
         {"intent": "a", "expected_skill": "plugin:docx"},
@@ -68,15 +39,6 @@ def test_a_named_skill_that_is_installed_is_expected_and_another_name_is_not(tmp
         {"intent": "c", "expected_skill": "PDF"},
     ]
     assert expected(tmp_path, "routing-eval.jsonl", rows) == [("a", "docx"), ("b", ""), ("c", "pdf")]
-
-
-def test_contradictory_labels_are_refused_with_both_places(tmp_path: Path) -> None:
-    rows = [{"query": "Merge it", "should_trigger": True}, {"query": "merge  IT", "should_trigger": False}]
-    path = tmp_path / "trigger-evals.json"
-    path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    with pytest.raises(SuiteError) as error:
-        read_queries([TriggerSet(path, "pdf")], NAMES, tmp_path)
-    assert "request 'merge  IT', found" in str(error.value)
 
 
 def test_requests_of_a_sibling_say_which_skill_a_near_miss_is_for(tmp_path: Path) -> None:
@@ -135,17 +97,6 @@ def test_sets_of_siblings_that_contradict_are_refused_with_both_places(
 def test_sets_of_siblings_that_agree_are_put_together(tmp_path: Path) -> None:
     own = [{"query": "x", "expected_skill": "docx"}, {"query": "y", "should_trigger": False}]
     assert of_two(tmp_path, own, {"should_trigger": ["x", "y"]}) == [("x", "docx"), ("y", "docx")]
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        *(("Merge it!", "merge it"), ("  MERGE\tit ", "merge it"), ("\uff4d\uff45\uff52\uff47\uff45 it", "merge it")),
-        *(("?!", "?!"), ("\u5408\u5e76\u8868\u683c", "\u5408 \u5e76 \u8868 \u683c")),
-    ],
-)
-def test_a_request_is_identified_by_its_words(text: str, key: str) -> None:
-    assert request_key(text) == key
 
 
 CHINESE = "\u8bf7\u628a\u8fd9\u4e9b\u53d1\u7968\u5f55\u5165\u62a5\u9500\u5355\u91cc"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.projects import as_json, git, skillopt
+from tests.fakes.projects import as_json, git
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -53,23 +53,3 @@ def test_a_declined_description_is_told_to_the_next_training_and_does_not_begin_
     again = trained(project)
     assert again["before"] == "Prepares claims."
     assert "up before: Tester refused it: too long" in again["tried"][0]["outcome"]
-
-
-def test_the_one_edit_of_the_draft_can_be_dropped_by_its_number(project: Path) -> None:
-    assert "replace" in skillopt(project, "log", "expense-claims").stdout
-
-    dropped = as_json(project, "decline", "expense-claims", "1")
-
-    assert dropped["branch"] == DRAFT
-    assert git(project, "branch", "--list", DRAFT) == ""
-
-
-def test_a_draft_of_something_else_is_not_replaced(project: Path) -> None:
-    git(project, "switch", "-q", DRAFT)
-    git(project, "commit", "-q", "--allow-empty", "-m", "Mine")
-    git(project, "switch", "-q", "-")
-
-    ended = skillopt(project, "trigger", "expense-claims", "--train", "--repeats", "1")
-
-    assert ended.returncode == 2
-    assert DRAFT in ended.stderr

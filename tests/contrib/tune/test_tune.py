@@ -21,25 +21,24 @@ from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
-FAST = ("--set", "confidence=0.7")
-SEARCH = (*("rows", "--trials", "3", "--repeats", "2"), *FAST)
+PAGE = (Path(__file__).parents[3] / "docs" / "tune.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_project(tmp_path_factory.mktemp("original") / "project", tasks=16)
-
-
-@pytest.fixture
-def project(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "project"))
+    return make_project(tmp_path_factory.mktemp("original") / "project", tasks=16, name="my-skill")
 
 
 @pytest.fixture(scope="module")
-def searched(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A project in which a search has ended, and its result."""
+def searched(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A project in which every command of the page has ended, one after the other, and their results."""
     folder = Path(shutil.copytree(original, tmp_path_factory.mktemp("searched") / "project"))
-    return folder, search(folder)
+    found = []
+    for line in re.findall(r"^\$ python -m skillopt\.contrib\.tune (.+)$", PAGE, re.MULTILINE):
+        ended = tune(folder, *line.split(), "--json")
+        assert ended.returncode == 0, f"{line}: {ended.stderr}"
+        found.append(json.loads(ended.stdout))
+    return folder, found
 
 
 def tune(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -48,20 +47,13 @@ def tune(folder: Path, *arguments: str, **environment: str) -> "subprocess.Compl
     return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
 
 
-def search(folder: Path, *arguments: str, expected: int = 0) -> dict[str, Any]:
-    ended = tune(folder, *SEARCH, "--json", *arguments)
-    assert ended.returncode == expected, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout) if ended.stdout else {}
-    return found
-
-
 def tasks_run(folder: Path) -> set[str]:
     with closing(sqlite3.connect(folder / ".skillopt" / "ledger.db")) as database:
         return {task for (task,) in database.execute("SELECT DISTINCT task FROM calls WHERE kind = 'rollout'")}
 
 
-def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, dict[str, Any]]) -> None:
-    _, found = searched
+def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, list[dict[str, Any]]]) -> None:
+    found, *_ = searched[1]
     assert [one["number"] for one in found["trials"]] == [0, 1, 2]
     assert found["trials"][0]["params"] == {"patch_tests": 4, "edit_budget": 30}
     assert found["seeds"] == [0, 1]
@@ -69,12 +61,13 @@ def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, d
         assert all(0 <= score <= 1 for score in one["scores"])
         assert one["rollouts"] > 0
     best = max(found["trials"], key=lambda one: (one["score"], -one["rollouts"]))
-    assert found["best"] == best["number"]
-    assert found["reason"] == ""
+    assert (found["best"], found["reason"]) == (best["number"], "")
     assert found["paid_rollouts"] > 0
 
 
-def test_nothing_is_committed_and_the_held_out_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
+def test_nothing_is_committed_and_the_held_out_test_is_not_touched(
+    searched: tuple[Path, list[dict[str, Any]]],
+) -> None:
     folder, _ = searched
     assert git(folder, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert git(folder, "status", "--porcelain") == ""
@@ -84,19 +77,29 @@ def test_nothing_is_committed_and_the_held_out_test_is_not_touched(searched: tup
     assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"] == []
 
 
-def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_path: Path) -> None:
+def test_every_command_of_the_page_on_tuning_goes_on_as_it_says(searched: tuple[Path, list[dict[str, Any]]]) -> None:
+    first, second, capped, raised = searched[1]
+    assert first["study"] == second["study"]
+    assert second["trials"][:3] == first["trials"]
+    assert capped["study"] == raised["study"] != first["study"]
+    assert capped["paid_rollouts"] <= 100
+    assert len(raised["trials"]) == 2
+    assert all(f"| `{name}` | {least} to {most} |" in PAGE for name, (least, most) in RANGES.items())
+
+
+def test_without_optuna_the_command_says_how_to_install_it(original: Path, tmp_path: Path) -> None:
     broken = tmp_path / "modules"
     broken.mkdir()
     (broken / "optuna.py").write_text("raise ImportError('no optuna here')\n", encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(broken), os.environ.get("PYTHONPATH", ""))))
-    ended = tune(project, *SEARCH, PYTHONPATH=path)
+    ended = tune(original, "my-skill", "--trials", "3", PYTHONPATH=path)
     assert ended.returncode == 2
     assert "pip install 'PATH-OF-CLONE[tune]'" in ended.stderr
-    assert skillopt_process(project, "suite", "check", "rows", PYTHONPATH=path).returncode == 0
+    assert skillopt_process(original, "suite", "check", "my-skill", PYTHONPATH=path).returncode == 0
 
 
 def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original: Path) -> None:
-    suite = load_suite(original / "suites" / "rows.jsonl")
+    suite = load_suite(original / "suites" / "my-skill.jsonl")
     made = tuning_suite(suite, 3)
     train, val, test = (set(made.tasks(split)) for split in Split)
     assert (len(train), len(test)) == (12, 4)
@@ -107,25 +110,3 @@ def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original
     few = Suite(suite.name, tuple(pair for pair in suite.splits if not pair[1].id.startswith("train1")))
     with pytest.raises(UsageError, match="expected at least 16 train"):
         tuning_suite(few, 3)
-
-
-@pytest.mark.docs
-def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "tune.md").read_text(encoding="utf-8")
-    folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
-    commands = [
-        line.removeprefix("$ python -m skillopt.contrib.tune ").split()
-        for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-        for line in block.splitlines()
-    ]
-    found = []
-    for command in commands:
-        ended = tune(folder, *command, "--json")
-        assert ended.returncode == 0, f"{command}: {ended.stderr}"
-        found.append(json.loads(ended.stdout))
-    assert found[0]["study"] == found[1]["study"]
-    assert found[1]["trials"][:3] == found[0]["trials"]
-    assert found[2]["study"] == found[3]["study"] != found[0]["study"]
-    assert found[2]["paid_rollouts"] <= 100
-    assert len(found[3]["trials"]) == 2
-    assert all(f"| `{name}` | {least} to {most} |" in page for name, (least, most) in RANGES.items())

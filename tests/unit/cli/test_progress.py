@@ -8,17 +8,12 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.execution.runner import Activity
 from skillopt.gate.comparison import Tally
 from skillopt.loop.events import (
-    EditScreened,
-    PatchTested,
-    RunEnded,
     StepFailed,
     StepStarted,
-    TasksSetAside,
     TrainMeasured,
 )
 from skillopt.rollouts import Usage
 from skillopt.settings import Settings
-from skillopt.skills.edits import Edit, Op
 from tests.unit.loop.test_events import EVENTS
 
 
@@ -37,29 +32,6 @@ def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdou
     assert "\x1b" not in err
 
 
-def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str]) -> None:
-    edits = (Edit("s1e1", Op.ADD, content="- Be brief."), Edit("s1e2", Op.ADD, content="- Be polite."))
-    passing = Tally(1.0, 1.0, 2, 0)
-    with ProgressObserver() as observer:
-        for event in (
-            TrainMeasured(1, Tally(0.5, 0.25, 4, 0)),
-            PatchTested(1, edits, ("a", "b"), ("a",), ("a",)),
-            EditScreened(1, edits[1], 1, 1, 0, kept=False, reason="nothing fails without it"),
-            StepFailed(1, "reflection", "no edit was left to try"),
-            TrainMeasured(2, passing),
-            TasksSetAside((("no edit was proposed for it", ("b",)),), 2),
-            RunEnded("a cap is used up", 0, 9, 2),
-        ):
-            observer.event(event)
-    told = capsys.readouterr().err
-    assert max(map(len, told.splitlines())) <= 160
-    first, second, last = told.replace("\n  ", " ").splitlines()
-    assert first.startswith("step 1: 1 of 4 train tasks")
-    assert "1 of 2 tasks. Ablation kept 0" in first
-    assert "step 2: 2 of 2 train tasks" in second
-    assert "1 of 2 tasks still fails" in last
-
-
 def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
     failed = StepFailed(1, "reflection", "no edit was left to try")
     begun = (TrainMeasured(1, Tally(0.5, 0.25, 4, 0)), failed, TrainMeasured(2, Tally(0.5, 0.5, 4, 0)))
@@ -69,13 +41,6 @@ def test_what_an_earlier_command_told_of_a_run_is_not_told_again(capsys: pytest.
             observer.event(event)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("step 2: 2 of 4 train tasks")
-
-
-def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressObserver(verbose=True) as observer:
-        for event in EVENTS:
-            observer.event(event)
-    assert "\nkept s1e1" in capsys.readouterr().err
 
 
 def test_inside_a_batch_there_is_a_line_every_half_minute_with_time_and_what_is_used_of_each_cap(

@@ -12,7 +12,7 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import Activity, CircuitBreaker, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.caps import CappedRunner
-from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Runner
+from skillopt.protocols import Harness, Model, RolloutRequest, Runner
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -61,12 +61,11 @@ def runner(
     *,
     run: str = "run",
     model: Model | None = None,
-    executor: Executor | None = None,
     observer: RunObserver | None = None,
 ) -> RecordedRunner:
     harness = ScriptedHarness(act) if callable(act) else act
     drivers = Drivers(harness, model or ScriptedModel(str.upper))
-    return RecordedRunner(ledger, run, drivers, observer or RunObserver(), executor or InlineExecutor())
+    return RecordedRunner(ledger, run, drivers, observer or RunObserver(), InlineExecutor())
 
 
 def scores(runner: RecordedRunner, requests: Sequence[RolloutRequest]) -> list[float | None]:

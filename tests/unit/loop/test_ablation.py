@@ -18,10 +18,10 @@ def world(*needs: str, tasks: int = 12, **values: object) -> World:
     return World({f"train-{at}": (needs[at % len(needs)],) for at in range(tasks)}, **values)  # type: ignore[arg-type]  # a world
 
 
-def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
+def for_need(place: World, word: str, need: str) -> Line:
     """Return the line that says a word, for tasks that show a need."""
     names = [name for name, needs in place.needs.items() if need in needs]
-    return line(word, {name: [need] for name in names[:most]})
+    return line(word, {name: [need] for name in names})
 
 
 def ablate(evidence: TrainEvidence, *lines: Line, free: int = 999) -> list[LeaveOut]:

@@ -153,11 +153,6 @@ def test_guidance_is_gated_and_lives_in_its_protected_region() -> None:
     assert not only(worse, VersionAccepted)
 
 
-def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zeros() -> None:
-    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
-        run(ScriptedRunner(lambda request: scored(request, None), teach))
-
-
 @pytest.mark.parametrize("cap", [80, 100, 150])
 def test_a_cap_on_rollouts_is_never_passed_held_out_test_included(cap: int) -> None:
     runner = ScriptedRunner(by_words, teach)

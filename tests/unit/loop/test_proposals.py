@@ -34,7 +34,6 @@ GOOD: dict[str, object] = {
     "rationale": "addresses came in capitals",
     "tasks": ["train1", "train3"],
 }
-USELESS = GOOD | {"content": "- Remove all dots from values.", "rationale": "dots look odd", "tasks": ["train1"]}
 
 
 def add(word: str, *tasks: str, name: str = "e1") -> Edit:
@@ -199,21 +198,6 @@ def test_blocks_and_whole_sections_can_be_proposed_and_become_a_version(project:
     text = git(project, "show", f"{result.version}:skills/rows/SKILL.md")
     assert "- Write e-mail addresses" in text
     assert text.count("```") % 2 == 0
-
-
-def test_edits_for_a_text_that_is_not_the_incumbent_any_more_are_refused(project: Path) -> None:
-    base = shown(project).base
-    assert propose(project, GOOD, base=base).accepted
-    with pytest.raises(UsageError, match="read the evidence again"):
-        propose(project, USELESS, base=base)
-
-
-def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:
-    assert propose(project, GOOD).accepted
-    skill = project / "skills" / "rows" / "SKILL.md"
-    skill.write_text(skill.read_text() + "- Mine.\n")
-    with pytest.raises(UsageError, match="worktree"):
-        propose(project, GOOD)
 
 
 @pytest.mark.parametrize(

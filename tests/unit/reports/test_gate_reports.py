@@ -124,10 +124,3 @@ def test_a_long_summary_is_shortened_and_says_so() -> None:
     text = render_gate_summary(report("x" * 300, count=200, findings=40))
     assert len(text.encode()) <= MOST_BYTES
     assert "skills are not shown" in text
-
-
-def test_the_capability_difference_stands_before_what_was_measured() -> None:
-    text = render_gate_text(report())
-
-    assert "- new host: rows" in text.splitlines()
-    assert text.index("Capability difference: ") < text.index("No longer passed: ")

@@ -27,7 +27,6 @@ from tests.fakes.views import EVENTS as RUN
 from tests.unit.loop.test_events import EVENTS
 
 EDIT = Edit("s1e1", Op.ADD, content="- x")
-FAILING = Tally(0.5, 0.25, 4, 0)
 
 
 def verdict(**passed: tuple[int, int]) -> Verdict:

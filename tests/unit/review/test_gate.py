@@ -2,7 +2,6 @@
 
 import pytest
 
-from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import Event, GateDecided, RunEnded
 from skillopt.protocols import RolloutRequest
@@ -157,8 +156,3 @@ def test_each_change_is_measured_with_repeats_of_its_own() -> None:
         list(ChangeGate(OLD, NEW, SUITE, make_settings(), asked, Demand()).events(earlier))
         repeats.append({request.repeat for request in asked.requests})
     assert not repeats[0] & repeats[1]
-
-
-def test_a_dead_provider_is_no_verdict() -> None:
-    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
-        judge(ScriptedRunner(lambda request: scored(request, None), str))

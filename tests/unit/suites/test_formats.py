@@ -77,6 +77,7 @@ def test_what_a_reader_stumbles_over_is_an_error_with_the_path(tmp_path: Path, m
         [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}],
         {"should_trigger": ["a"], "should_not_trigger": ["b"]},
         {"positive": [{"prompt": "a"}], "negative": [{"prompt": "b"}]},
+        {"queries": [{"query": "a", "should_trigger": True, "reason": "x"}, {"intent": "b", "shouldTrigger": False}]},
         {"skill": "s", "evals": [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "expected_skill": None}]},
         [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "should_trigger": False, "expected_behavior": ["x"]}],
     ],
