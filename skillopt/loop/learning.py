@@ -55,6 +55,9 @@ _MOST_TRIES: Final = 20  # reflections on one symptom, after which no further on
 _DRY: Final = 12
 """Reflections in a row without a line that helps, after which no further one is worth its call."""
 
+_FEWEST_HARMED: Final = 2
+"""Tasks that pass again without a line of the draft from which it goes: one does by chance."""
+
 _MOST_HARMFUL: Final = 3
 """Lines that may harm one task at once."""
 
@@ -73,6 +76,7 @@ class Learner:
         self.dry = 0
         self._waited: Counter[Line] = Counter()
         self._again = set[str]()
+        self._searched = set[tuple[str, str]]()
         self._kept, self._proposed = 1.0, 2.5
         self._fewest_tries = run.settings.patch_tests
         self._most_tries = max(self._fewest_tries, _MOST_TRIES * (len(self.evidence.tasks) >= _MANY_TASKS))
@@ -96,6 +100,7 @@ class Learner:
         yield TrainMeasured(self.run.step + 1, tally(seen.rollout for seen in self.known.values()))
         while True:
             self._run_again()
+            yield from self._find_hidden_harm()
             if self.dry or not self.failing:
                 # Tasks that were never run since a line was taken up for them.
                 assumed = [name for name, seen in self.known.items() if seen.text == ""]
@@ -180,6 +185,38 @@ class Learner:
         names += self.evidence.shuffled(partly)[:_MANY_TASKS]
         if self.run.runner.free:
             self.known |= self.evidence.run(carried, names[: self.run.runner.free])
+
+    def _find_hidden_harm(self) -> Iterator[Event]:
+        """Take a line out of the draft beside which tasks fail that passed at first, or that other lines answer.
+
+        It goes even where more tasks need it: a proposer that is told of it words it anew, and nothing else would.
+        """
+        evidence, lines, digest = self.evidence, self.draft.lines, self.draft.skill.digest
+        answered = frozenset[str]().union(*(line.about for line in lines))
+        stuck = [
+            name
+            for name, seen in self.failing.items()
+            if not evidence.start[name] or (seen.symptoms <= answered and name in self._again)
+        ]
+        for name in [name for name in stuck if (name, digest) not in self._searched][:_PROBED]:
+            if len(stuck) < _FEWEST_HARMED or self.run.runner.free < 4 * len(stuck):
+                return
+            self._searched.add((name, digest))
+            harmful = locate_harm(evidence, lines, [line for line in lines if name not in line.targets], name)
+            left = [line for line in lines if line is not harmful]
+            ran = evidence.run(evidence.draft.build(left), stuck if harmful else [])
+            if harmful is None or sum(not seen.symptoms for seen in ran.values()) < _FEWEST_HARMED:
+                continue
+            reason = f"{name} fails beside it and passes without it"
+            evidence.memory.tried(harmful.edit, reason)
+            yield EditRefused(self.run.step, harmful.edit, reason)
+            self.draft.set(left)
+            for one in [one for one, seen in self.known.items() if one in harmful.targets and not seen.symptoms]:
+                self.known[one] = Seen(evidence.first[one], evidence.start[one], "")
+            self.known |= ran
+            self.dry = 0
+            yield from self.run.draft_changed()
+            return
 
     def _take_step(self, failing: Mapping[str, Seen]) -> Iterator[Event]:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""

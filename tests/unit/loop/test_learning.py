@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.events import DraftChanged, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.events import DraftChanged, EditRefused, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learning import Learner
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.testing import scored
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -82,6 +85,28 @@ def test_a_line_that_breaks_tasks_that_passed_is_taken_out_and_the_optimizer_is_
     story = Story([("alpha",), ()], harmful, crashing=frozenset({"poison"}))
     story.learn()
     assert story.said == {"alpha"}
+
+
+class AlphaSpoils(World):
+    """Two tasks that `beta` mends fail beside `alpha`."""
+
+    def rollout(self, request: RolloutRequest) -> Rollout:
+        if "alpha" in words_of(request.skill) and request.task.id in {"train-1", "train-4"}:
+            self.requests.append(request)
+            return scored(request, 0.0, "missing beta")
+        return super().rollout(request)
+
+
+def test_a_line_beside_which_tasks_fail_that_others_answer_goes_and_is_worded_anew() -> None:
+    def reply(prompt: str) -> str:
+        told = "fails beside it and passes without it" in prompt
+        return propose_words(prompt.replace("missing alpha|alef", "missing alef") if told else prompt)
+
+    story = Story([("alpha|alef",), ("beta",), ("gamma",)], reply, world=AlphaSpoils)
+    events = story.learn()
+    assert [event.edit.content for event in events if isinstance(event, EditRefused)] == ["- alpha"]
+    assert story.said == {"alef", "beta", "gamma"}
+    assert not list(story.learner.name_failing())
 
 
 def test_a_patch_that_moves_nothing_is_tried_a_few_times_and_given_up() -> None:
