@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from skillopt.errors import EditError
@@ -31,6 +31,10 @@ class Line:
     def about(self) -> frozenset[str]:
         """All symptoms that it is to mend."""
         return frozenset[str]().union(*self.targets.values())
+
+    def placed_first(self, step: int, number: int) -> "Line":
+        """Return the line with an id that puts it above all others that are added at the same place."""
+        return Line(replace(self.edit, id=f"s0e{step}n{number}"), self.targets, self.packed)
 
     def mends(self, task: str, symptoms: frozenset[str]) -> bool:
         """Return whether a task shows that the line has done something: its symptoms are gone, or one of several."""

@@ -76,6 +76,8 @@ class Learner:
         self.dry = 0
         self._waited: Counter[Line] = Counter()
         self._again = set[str]()
+        self._fresh = set[str]()
+        """Tasks that ran since the draft was changed last."""
         self._searched = set[tuple[str, str]]()
         self._kept, self._proposed = 1.0, 2.5
         self._fewest_tries = run.settings.patch_tests
@@ -102,9 +104,12 @@ class Learner:
             self._run_again()
             yield from self._find_hidden_harm()
             if self.dry or not self.failing:
-                # Tasks that were never run since a line was taken up for them.
-                assumed = [name for name, seen in self.known.items() if seen.text == ""]
-                self._measure(assumed[: min(_MANY_TASKS, self.run.runner.free)])
+                # What failed by an earlier draft may pass by this one, or fail by something else.
+                failed = [name for name, seen in self.known.items() if seen.symptoms or not seen.text]
+                stale = [name for name in failed if name not in self._fresh]
+                stale = self.evidence.shuffled(stale)[: min(_MANY_TASKS, self.run.runner.free)]
+                self._measure(stale)
+                self._fresh.update(stale)
                 yield from self._explain()
             failing = self.failing
             if not failing or self.dry >= _DRY:
@@ -337,6 +342,11 @@ class Learner:
             if not harmful or not mends:
                 broken = broken[1:]
                 continue
+            if (above := self._place_above(before, harmful, left, test, mends)) is not None:
+                good[:], ran = above
+                beside |= ran
+                broken = [name for name in broken if name not in mends]
+                continue
             for line in harmful:
                 reason = f"{broken[0]} fails beside it and passes without it"
                 evidence.memory.tried(line.edit, reason)
@@ -358,6 +368,22 @@ class Learner:
             harmful.append(found)
         return harmful
 
+    def _place_above(
+        self,
+        before: Sequence[Line],
+        harmful: Sequence[Line],
+        others: Sequence[Line],
+        test: PatchTest,
+        mends: Sequence[str],
+    ) -> tuple[list[Line], dict[str, Seen]] | None:
+        """Put lines above the others where that breaks nothing: some rules must stand above those that they harm."""
+        if not any(name in line.targets for line in before for name in mends):
+            return None
+        lines = [line.placed_first(self.run.step, number) for number, line in enumerate(harmful)] + list(others)
+        own = [name for name in sorted(test.moved) if any(name in line.targets for line in harmful)][:_OF_EACH]
+        ran = self.evidence.run(self.evidence.draft.build(lines), [*mends, *own])
+        return None if not ran or any(seen.symptoms for seen in ran.values()) else (lines, ran)
+
     def _spread(self, names: Sequence[str], size: int) -> list[str]:
         """Draw tasks, the first of each tag before others, so that rare kinds are among them."""
         order, seen, first = self.evidence.shuffled(names), set[str](), list[str]()
@@ -376,6 +402,7 @@ class Learner:
         for symptom in _symptoms(failing):
             self.tries[symptom] = 0 if symptom in done else self.tries[symptom] + 1
         self.dry = 0 if taken else self.dry + 1
+        self._fresh = set(test.after) if taken else self._fresh.union(test.after)
         self._kept += len(taken)
         for name, seen in failing.items():
             own = frozenset[str]().union(*(line.targets.get(name, frozenset()) for line in taken))
