@@ -175,12 +175,16 @@ def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
 
 
 def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
-    """Apply edits one after the other, those that fit."""
+    """Apply edits one after the other, those that fit; as many at once as fit together, as each time is a parse."""
     changes: list[Change] = []
-    for edit in edits:
-        if (patch := _patched(skill.document, (edit,))) is not None:
+    while edits:
+        count = len(edits)
+        while (patch := _patched(skill.document, tuple(edits[:count]))) is None and count > 1:
+            count //= 2
+        if patch is not None:
             skill = skill.with_document(patch.document)
             changes += patch.changes
+        edits = edits[count:]
     return skill, tuple(changes)
 
 
