@@ -4,7 +4,6 @@ From the first patch test on there is a draft. What broke passing tasks is found
 for the next patch, and tasks that still fail are reflected on again while that pays.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -48,12 +47,8 @@ _PROBED: Final = 4  # passing tasks that broke and run once more
 _WAITS: Final = 1
 """Patches for which a line that moved nothing waits."""
 
-_LEFT_TO_CHANCE: Final = 0.005
-"""Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
-
-_MOST_TRIES: Final = 20  # reflections on one symptom, after which no further one is worth its call
 _DRY: Final = 12
-"""Reflections in a row without a line that helps, after which no further one is worth its call."""
+"""Reflections in a row without a line that helps, and on one symptom, after which no further one is worth its call."""
 
 _FEWEST_HARMED: Final = 2
 """Tasks that pass again without a line of the draft from which it goes: one does by chance."""
@@ -79,9 +74,7 @@ class Learner:
         self._fresh = set[str]()
         """Tasks that ran since the draft was changed last."""
         self._searched = set[tuple[str, str]]()
-        self._kept, self._proposed = 1.0, 2.5
-        self._fewest_tries = run.settings.patch_tests
-        self._most_tries = max(self._fewest_tries, _MOST_TRIES * (len(self.evidence.tasks) >= _MANY_TASKS))
+        self._most_tries = max(run.settings.patch_tests, _DRY * (len(self.evidence.tasks) >= _MANY_TASKS))
 
     @property
     def draft(self) -> Draft:
@@ -139,15 +132,10 @@ class Learner:
     def failing(self) -> dict[str, Seen]:
         """Return the tasks that fail by something that is not given up."""
         failing = {name: seen for name, seen in self.known.items() if seen.symptoms}
-        if self.dry > 1 and len(self.evidence.tasks) >= _MANY_TASKS:
-            counts = Counter(symptom for seen in failing.values() for symptom in seen.symptoms)
-            failing = {name: seen for name, seen in failing.items() if any(counts[one] > 1 for one in seen.symptoms)}
         return {name: seen for name, seen in failing.items() if not all(map(self._gave_up, seen.symptoms))}
 
     def _gave_up(self, symptom: str) -> bool:
-        share = min(0.95, self._kept / self._proposed)
-        tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - share))
-        return self.tries[symptom] >= min(self._most_tries, max(self._fewest_tries, tries))
+        return self.tries[symptom] >= self._most_tries
 
     def pairs(self) -> Pairs:
         """Return how each task went at the start and last, of those that ran since."""
@@ -228,7 +216,6 @@ class Learner:
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
         lines = yield from propose_lines(run, evidence, run.step, carried, failing, digest=self._digest())
-        self._proposed += len(lines)
         if not lines:
             self.dry += 1
             self.tries.update(_symptoms(failing))
@@ -403,7 +390,6 @@ class Learner:
             self.tries[symptom] = 0 if symptom in done else self.tries[symptom] + 1
         self.dry = 0 if taken else self.dry + 1
         self._fresh = set(test.after) if taken else self._fresh.union(test.after)
-        self._kept += len(taken)
         for name, seen in failing.items():
             own = frozenset[str]().union(*(line.targets.get(name, frozenset()) for line in taken))
             if own and name not in test.after:
