@@ -131,11 +131,8 @@ class Learner:
     @property
     def failing(self) -> dict[str, Seen]:
         """Return the tasks that fail by something that is not given up."""
-        failing = {name: seen for name, seen in self.known.items() if seen.symptoms}
-        return {name: seen for name, seen in failing.items() if not all(map(self._gave_up, seen.symptoms))}
-
-    def _gave_up(self, symptom: str) -> bool:
-        return self.tries[symptom] >= self._most_tries
+        tries, most = self.tries, self._most_tries
+        return {name: seen for name, seen in self.known.items() if any(tries[one] < most for one in seen.symptoms)}
 
     def pairs(self) -> Pairs:
         """Return how each task went at the start and last, of those that ran since."""
