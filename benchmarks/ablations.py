@@ -99,6 +99,11 @@ ROWS: Final[Mapping[str, Row]] = {
     "no search for harm": Row(
         name="skillopt.loop.learning:locate_harm", by=_skip, about="no line is taken out that breaks passing tasks"
     ),
+    "no search for harm in the draft": Row(
+        name="skillopt.loop.learning:Learner._find_hidden_harm",
+        by=_skip_all,
+        about="no line is taken out beside which tasks fail that other lines answer, or that passed at first",
+    ),
     "no ablation": Row(name="skillopt.loop.learning:ablate", by=_skip_all, about="no line is left out at the end"),
     "no check of all that goes": Row(
         name="skillopt.loop.ablation:_check_together",

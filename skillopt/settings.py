@@ -262,8 +262,8 @@ class Settings(PresetConstants):
     patch_tests: Annotated[
         int,
         Field(
-            description="Patch tests on one failure before it is given up, more where many tasks teach and edits "
-            "often help; 0 is the published loop: epochs of batches, and no test of a patch before the gate.",
+            description="Patch tests on one failure before it is given up, 12 where at least 24 tasks teach; 0 is the "
+            "published loop: epochs of batches, and no test of a patch before the gate.",
             ge=0,
             le=10,
         ),

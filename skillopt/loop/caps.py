@@ -53,7 +53,11 @@ class CappedRunner:
         self._foresee(new, self._targets, self._measured)
         self._asked |= keys
         self.rollouts_asked += new
-        found = self._runner.rollouts(requests)
+        # One text after the other: a local server then reads the beginning that prompts share once for each text.
+        first = {request.digest: at for at, request in reversed(list(enumerate(requests)))}
+        order = sorted(range(len(requests)), key=lambda at: first[requests[at].digest])
+        ran = dict(zip(order, self._runner.rollouts([requests[at] for at in order]), strict=True))
+        found = tuple(ran[at] for at in range(len(requests)))
         self._targets += Usage.total(rollout.usage for rollout in found)
         self._measured += len(found)
         return found

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from skillopt.errors import EditError
@@ -31,6 +31,10 @@ class Line:
     def about(self) -> frozenset[str]:
         """All symptoms that it is to mend."""
         return frozenset[str]().union(*self.targets.values())
+
+    def placed_first(self, step: int, number: int) -> "Line":
+        """Return the line with an id that puts it above all others that are added at the same place."""
+        return Line(replace(self.edit, id=f"s0e{step}n{number}"), self.targets, self.packed)
 
     def mends(self, task: str, symptoms: frozenset[str]) -> bool:
         """Return whether a task shows that the line has done something: its symptoms are gone, or one of several."""
@@ -171,12 +175,16 @@ def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
 
 
 def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
-    """Apply edits one after the other, those that fit."""
+    """Apply edits one after the other, those that fit; as many at once as fit together, as each time is a parse."""
     changes: list[Change] = []
-    for edit in edits:
-        if (patch := _patched(skill.document, (edit,))) is not None:
+    while edits:
+        count = len(edits)
+        while (patch := _patched(skill.document, tuple(edits[:count]))) is None and count > 1:
+            count //= 2
+        if patch is not None:
             skill = skill.with_document(patch.document)
             changes += patch.changes
+        edits = edits[count:]
     return skill, tuple(changes)
 
 

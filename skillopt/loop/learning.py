@@ -4,7 +4,6 @@ From the first patch test on there is a draft. What broke passing tasks is found
 for the next patch, and tasks that still fail are reflected on again while that pays.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -48,12 +47,11 @@ _PROBED: Final = 4  # passing tasks that broke and run once more
 _WAITS: Final = 1
 """Patches for which a line that moved nothing waits."""
 
-_LEFT_TO_CHANCE: Final = 0.005
-"""Chance, by how often its edits help, that the proposer finds an answer yet when a symptom is given up."""
-
-_MOST_TRIES: Final = 20  # reflections on one symptom, after which no further one is worth its call
 _DRY: Final = 12
-"""Reflections in a row without a line that helps, after which no further one is worth its call."""
+"""Reflections in a row without a line that helps, and on one symptom, after which no further one is worth its call."""
+
+_FEWEST_HARMED: Final = 2
+"""Tasks that pass again without a line of the draft from which it goes: one does by chance."""
 
 _MOST_HARMFUL: Final = 3
 """Lines that may harm one task at once."""
@@ -73,9 +71,10 @@ class Learner:
         self.dry = 0
         self._waited: Counter[Line] = Counter()
         self._again = set[str]()
-        self._kept, self._proposed = 1.0, 2.5
-        self._fewest_tries = run.settings.patch_tests
-        self._most_tries = max(self._fewest_tries, _MOST_TRIES * (len(self.evidence.tasks) >= _MANY_TASKS))
+        self._fresh = set[str]()
+        """Tasks that ran since the draft was changed last."""
+        self._searched = set[tuple[str, str]]()
+        self._most_tries = max(run.settings.patch_tests, _DRY * (len(self.evidence.tasks) >= _MANY_TASKS))
 
     @property
     def draft(self) -> Draft:
@@ -96,10 +95,14 @@ class Learner:
         yield TrainMeasured(self.run.step + 1, tally(seen.rollout for seen in self.known.values()))
         while True:
             self._run_again()
+            yield from self._find_hidden_harm()
             if self.dry or not self.failing:
-                # Tasks that were never run since a line was taken up for them.
-                assumed = [name for name, seen in self.known.items() if seen.text == ""]
-                self._measure(assumed[: min(_MANY_TASKS, self.run.runner.free)])
+                # What failed by an earlier draft may pass by this one, or fail by something else.
+                failed = [name for name, seen in self.known.items() if seen.symptoms or not seen.text]
+                stale = [name for name in failed if name not in self._fresh]
+                stale = self.evidence.shuffled(stale)[: min(_MANY_TASKS, self.run.runner.free)]
+                self._measure(stale)
+                self._fresh.update(stale)
                 yield from self._explain()
             failing = self.failing
             if not failing or self.dry >= _DRY:
@@ -128,16 +131,8 @@ class Learner:
     @property
     def failing(self) -> dict[str, Seen]:
         """Return the tasks that fail by something that is not given up."""
-        failing = {name: seen for name, seen in self.known.items() if seen.symptoms}
-        if self.dry > 1 and len(self.evidence.tasks) >= _MANY_TASKS:
-            counts = Counter(symptom for seen in failing.values() for symptom in seen.symptoms)
-            failing = {name: seen for name, seen in failing.items() if any(counts[one] > 1 for one in seen.symptoms)}
-        return {name: seen for name, seen in failing.items() if not all(map(self._gave_up, seen.symptoms))}
-
-    def _gave_up(self, symptom: str) -> bool:
-        share = min(0.95, self._kept / self._proposed)
-        tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - share))
-        return self.tries[symptom] >= min(self._most_tries, max(self._fewest_tries, tries))
+        tries, most = self.tries, self._most_tries
+        return {name: seen for name, seen in self.known.items() if any(tries[one] < most for one in seen.symptoms)}
 
     def pairs(self) -> Pairs:
         """Return how each task went at the start and last, of those that ran since."""
@@ -181,12 +176,43 @@ class Learner:
         if self.run.runner.free:
             self.known |= self.evidence.run(carried, names[: self.run.runner.free])
 
+    def _find_hidden_harm(self) -> Iterator[Event]:
+        """Take a line out of the draft beside which tasks fail that passed at first, or that other lines answer.
+
+        It goes even where more tasks need it: a proposer that is told of it words it anew, and nothing else would.
+        """
+        evidence, lines, digest = self.evidence, self.draft.lines, self.draft.skill.digest
+        answered = frozenset[str]().union(*(line.about for line in lines))
+        stuck = [
+            name
+            for name, seen in self.failing.items()
+            if not evidence.start[name] or (seen.symptoms <= answered and name in self._again)
+        ]
+        for name in [name for name in stuck if (name, digest) not in self._searched][:_PROBED]:
+            if len(stuck) < _FEWEST_HARMED or self.run.runner.free < 4 * len(stuck):
+                return
+            self._searched.add((name, digest))
+            harmful = locate_harm(evidence, lines, [line for line in lines if name not in line.targets], name)
+            left = [line for line in lines if line is not harmful]
+            ran = evidence.run(evidence.draft.build(left), stuck if harmful else [])
+            if harmful is None or sum(not seen.symptoms for seen in ran.values()) < _FEWEST_HARMED:
+                continue
+            reason = f"{name} fails beside it and passes without it"
+            evidence.memory.tried(harmful.edit, reason)
+            yield EditRefused(self.run.step, harmful.edit, reason)
+            self.draft.set(left)
+            for one in [one for one, seen in self.known.items() if one in harmful.targets and not seen.symptoms]:
+                self.known[one] = Seen(evidence.first[one], evidence.start[one], "")
+            self.known |= ran
+            self.dry = 0
+            yield from self.run.draft_changed()
+            return
+
     def _take_step(self, failing: Mapping[str, Seen]) -> Iterator[Event]:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
         lines = yield from propose_lines(run, evidence, run.step, carried, failing, digest=self._digest())
-        self._proposed += len(lines)
         if not lines:
             self.dry += 1
             self.tries.update(_symptoms(failing))
@@ -300,6 +326,11 @@ class Learner:
             if not harmful or not mends:
                 broken = broken[1:]
                 continue
+            if (above := self._place_above(before, harmful, left, test, mends)) is not None:
+                good[:], ran = above
+                beside |= ran
+                broken = [name for name in broken if name not in mends]
+                continue
             for line in harmful:
                 reason = f"{broken[0]} fails beside it and passes without it"
                 evidence.memory.tried(line.edit, reason)
@@ -321,6 +352,22 @@ class Learner:
             harmful.append(found)
         return harmful
 
+    def _place_above(
+        self,
+        before: Sequence[Line],
+        harmful: Sequence[Line],
+        others: Sequence[Line],
+        test: PatchTest,
+        mends: Sequence[str],
+    ) -> tuple[list[Line], dict[str, Seen]] | None:
+        """Put lines above the others where that breaks nothing: some rules must stand above those that they harm."""
+        if not any(name in line.targets for line in before for name in mends):
+            return None
+        lines = [line.placed_first(self.run.step, number) for number, line in enumerate(harmful)] + list(others)
+        own = [name for name in sorted(test.moved) if any(name in line.targets for line in harmful)][:_OF_EACH]
+        ran = self.evidence.run(self.evidence.draft.build(lines), [*mends, *own])
+        return None if not ran or any(seen.symptoms for seen in ran.values()) else (lines, ran)
+
     def _spread(self, names: Sequence[str], size: int) -> list[str]:
         """Draw tasks, the first of each tag before others, so that rare kinds are among them."""
         order, seen, first = self.evidence.shuffled(names), set[str](), list[str]()
@@ -339,7 +386,7 @@ class Learner:
         for symptom in _symptoms(failing):
             self.tries[symptom] = 0 if symptom in done else self.tries[symptom] + 1
         self.dry = 0 if taken else self.dry + 1
-        self._kept += len(taken)
+        self._fresh = set(test.after) if taken else self._fresh.union(test.after)
         for name, seen in failing.items():
             own = frozenset[str]().union(*(line.targets.get(name, frozenset()) for line in taken))
             if own and name not in test.after:

@@ -15,7 +15,7 @@ from skillopt.prompts import stages
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
+from skillopt.skills.document import GUIDANCE, Skill
 from skillopt.tasks import Task
 
 _SHOWN_TOKENS = 150
@@ -48,27 +48,22 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
         prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
         memory.notes = run.optimizer.consult(stage, prompt, stages.read_meta_update)
         yield MemoryUpdated(epoch, memory.notes)
-        guided = _propose_guidance(run, comparison)
+        stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
+        guidance = run.optimizer.consult(
+            stage, stages.ask_slow_update(incumbent.document, comparison), stages.read_slow_update
+        )
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))
         return None
+    if guidance == incumbent.document.region(GUIDANCE):
+        return None
+    guided = incumbent.document.with_region(GUIDANCE, guidance)
     # Compared with the region already there, so that only its content is judged, not our marks.
     problem = check_change(incumbent.document.with_region(GUIDANCE, ""), guided, settings.allow)
     if problem:
         yield StepFailed(step, "slow update", problem)
         return None
     return None if guided.text == incumbent.document.text else incumbent.with_document(guided)
-
-
-def _propose_guidance(run: TrainingRun, comparison: str) -> SkillDocument:
-    """Ask for durable guidance and write it in its protected region; the same document when none came."""
-    document = run.draft.incumbent.document
-    stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
-    prompt = stages.ask_slow_update(document, comparison)
-    guidance = run.optimizer.consult(stage, prompt, stages.read_slow_update)
-    if guidance == document.region(GUIDANCE):
-        return document
-    return document.with_region(GUIDANCE, guidance)
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

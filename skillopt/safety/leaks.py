@@ -144,7 +144,8 @@ def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[L
     """Find values and rows that point at tasks: none that is shown, or that several training answers have."""
     said, found = _joined_words(known), defaultdict[tuple[LeakClass, int], list[tuple[bytes, ...]]](list)
     runs = {tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, 2 * _NAME_WORDS + 1)}
-    for value in (run for run in runs if _joined_words(run) not in said):
+    known_runs = (run for run in runs if run in protected.values or run in protected.rows)
+    for value in (run for run in known_runs if _joined_words(run) not in said):
         places = protected.values.get(value, frozenset())
         answers = sum(kind is LeakClass.TRAIN_ANSWER for kind, _ in places)
         for place in places:

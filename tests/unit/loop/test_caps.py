@@ -9,6 +9,7 @@ from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
@@ -70,3 +71,12 @@ def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_held_out_test(
     with pytest.raises(BudgetReached, match=f"{name} {cap:g} are used"):
         runner.rollouts(batch(5, repeat=2))
     assert runner.rollouts_asked == 10
+
+
+def test_a_batch_runs_one_text_after_the_other_and_is_answered_in_the_order_asked() -> None:
+    inner = ScriptedRunner(lambda request: scored(request, 1.0), str)
+    skills = [Skill("one", SkillDocument(text)) for text in ("b", "a")]
+    asked = [RolloutRequest(skill, request.task, 0) for request in batch(2) for skill in skills]
+    found = CappedRunner(inner, Settings(), 0).rollouts(asked)
+    assert [request.skill for request in inner.requests] == [skills[0], skills[0], skills[1], skills[1]]
+    assert [(one.task_id, one.skill_digest) for one in found] == [(one.task.id, one.digest) for one in asked]

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.events import DraftChanged, EditScreened, Event, PatchTested, TrainMeasured
+from skillopt.loop.events import DraftChanged, EditRefused, EditScreened, Event, PatchTested, TrainMeasured
 from skillopt.loop.learning import Learner
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.testing import scored
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -81,6 +84,65 @@ def test_a_line_that_breaks_tasks_that_passed_is_taken_out_and_the_optimizer_is_
     story = Story([("alpha",), ()], harmful, crashing=frozenset({"poison"}))
     story.learn()
     assert story.said == {"alpha"}
+
+
+class AlphaSpoils(World):
+    """Two tasks that `beta` mends fail beside `alpha`."""
+
+    def rollout(self, request: RolloutRequest) -> Rollout:
+        if "alpha" in words_of(request.skill) and request.task.id in {"train-1", "train-4"}:
+            self.requests.append(request)
+            return scored(request, 0.0, "missing beta")
+        return super().rollout(request)
+
+
+def test_a_line_beside_which_tasks_fail_that_others_answer_goes_and_is_worded_anew() -> None:
+    def reply(prompt: str) -> str:
+        told = "fails beside it and passes without it" in prompt
+        return propose_words(prompt.replace("missing alpha|alef", "missing alef") if told else prompt)
+
+    story = Story([("alpha|alef",), ("beta",), ("gamma",)], reply, world=AlphaSpoils)
+    events = story.learn()
+    assert [event.edit.content for event in events if isinstance(event, EditRefused)] == ["- alpha"]
+    assert story.said == {"alef", "beta", "gamma"}
+    assert not list(story.learner.name_failing())
+
+
+class AlphaAboveBeta(World):
+    """Tasks that `beta` mends fail where `alpha` stands below it."""
+
+    def rollout(self, request: RolloutRequest) -> Rollout:
+        text = request.skill.document.body if request.skill else ""
+        if "beta" in self.needs[request.task.id] and -1 < text.find("- beta") < text.find("- alpha"):
+            self.requests.append(request)
+            return scored(request, 0.0, "missing beta")
+        return super().rollout(request)
+
+
+def test_a_line_that_breaks_what_an_earlier_one_mends_is_put_above_it() -> None:
+    def beta_first(prompt: str) -> str:
+        return propose_words(prompt.replace("missing alpha", "lack of alpha") if "- beta" not in prompt else prompt)
+
+    story = Story([("alpha",), ("beta",)], beta_first, world=AlphaAboveBeta)
+    story.learn()
+    assert re.findall(r"^- (\w+)$", story.run.draft.skill.document.body, re.MULTILINE) == ["keep", "alpha", "beta"]
+    assert not list(story.learner.name_failing())
+
+
+class OwnWords(World):
+    """Every task shows its failure in words of its own, though one word mends all."""
+
+    def rollout(self, request: RolloutRequest) -> Rollout:
+        self.requests.append(request)
+        passed = "alpha" in words_of(request.skill)
+        return scored(request, float(passed), "" if passed else f"missing {request.task.id}")
+
+
+def test_what_failed_under_an_earlier_draft_runs_again_before_it_is_given_up() -> None:
+    story = Story([("alpha",)], lambda _: reply_with(add("alpha", "train-0", "train-1")), world=OwnWords)
+    story.learn()
+    assert story.said == {"alpha"}
+    assert not list(story.learner.name_failing())
 
 
 def test_a_patch_that_moves_nothing_is_tried_a_few_times_and_given_up() -> None:
