@@ -22,4 +22,4 @@ def test_the_example_of_a_night_ends_as_the_documentation_says() -> None:
     )
     assert statuses == [("nightly", "3"), ("nightly", "3"), ("nightly", "3"), ("gate", "1"), ("gate", "0")]
     assert page.count("tidy-tables: pull request opened") == 1
-    assert len(re.findall(r"1 refused.*\n(?:.+\n)*Tasks of val that no longer pass: val-", page)) == 1
+    assert len(re.findall(r"1 refused.*\n(?:.+\n)*No longer passed: val-", page)) == 1

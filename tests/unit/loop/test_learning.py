@@ -25,9 +25,10 @@ class Story:
         needs: Sequence[Sequence[str]],
         reply: Callable[[str], str] = propose_words,
         settings: dict[str, object] | None = None,
+        world: type[World] = World,
         **values: object,
     ) -> None:
-        self.place = World(named(needs, SIZES), **values)  # type: ignore[arg-type]  # a world
+        self.place = world(named(needs, SIZES), **values)  # type: ignore[arg-type]  # a world
         self.prompts: list[str] = []
         self._reply = reply
         self.run = self.place.training(self._answer, SIZES, **(settings or {}))
