@@ -56,7 +56,7 @@ class Row:
 
 
 def _one_fold(suite: Suite, _: Settings) -> Suite:
-    """Learn from one fold and judge on the other, without swapping them."""
+    """Learn from one half of the tasks and judge by the other."""
     return suite.first_fold_suite
 
 
@@ -111,7 +111,7 @@ ROWS: Final[Mapping[str, Row]] = {
         about="lines that nothing needs alone go without a run of the text without all of them",
     ),
     "fixed halves for few tasks": Row(
-        name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="folds do not swap roles"
+        name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="one half teaches and the other judges"
     ),
     "gate on all tasks, one look each": Row((("gate", "paired"),)),
     "gate by a greater mean": Row((("gate", "strict"),)),
