@@ -6,7 +6,7 @@ rollout that was not measured is missing, not a zero.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
@@ -27,7 +27,8 @@ _DEVIATES: Final = 1.645
 _PSEUDO_UNITS: Final = 4.0  # fewer tasks that agree than this should not look certain
 _PSEUDO_SQUARE: Final = 0.2
 """Four pseudo units with this squared deviation are added, so that a few tasks that agree do not look certain: of 30
-drafts on 12 and 20 tasks the intervals held the truth in .93, with .1 in .83."""
+drafts on 12 and 20 tasks the intervals held the truth in .93, with .1 in .83. Of texts that change nothing the same
+error lets .052 be called 80% better with 8 tasks and flips .5, and at most .038 with 12 and more, as .25 did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,10 +322,15 @@ def gain_interval(gain: float, units: Sequence[float]) -> tuple[float, float]:
     """Return the 90% interval of a gain, by the gains of units."""
     if not units:
         return -1.0, 1.0
-    count, mean = len(units), fmean(units)
-    squares = math.fsum((unit - mean) ** 2 for unit in units) + _PSEUDO_UNITS * _PSEUDO_SQUARE
-    half = _DEVIATES * math.sqrt(squares / (count + _PSEUDO_UNITS - 1) / count)
+    half = _DEVIATES * math.sqrt(squared_error(units))
     return max(-1.0, gain - half), min(1.0, gain + half)
+
+
+def squared_error(gains: Collection[float]) -> float:
+    """Return the squared standard error of the mean gain of units."""
+    mean = fmean(gains)
+    squares = math.fsum((gain - mean) ** 2 for gain in gains) + _PSEUDO_UNITS * _PSEUDO_SQUARE
+    return squares / (len(gains) + _PSEUDO_UNITS - 1) / len(gains)
 
 
 def _costs(pairs: Pairs) -> tuple[TaskCosts, ...]:
