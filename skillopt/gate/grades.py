@@ -12,11 +12,11 @@ from skillopt.gate.comparison import squared_error
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 
-_NULL: Final = 0.3  # weight of no gain at all in the prior, chosen between the .2 and .5 that are measured below
+_NULL: Final = 0.3
 _SPREAD: Final = 0.25
-"""Prior of the gain of a draft: nothing with this weight, else normal around 0 with this spread. With a weight of .2 a
-draft that changes nothing is called 80% better in up to .07 of cases, so in .06, with .5 two gains of 12 are told as
-39% (1,500 drafts a cell of 8 to 36 tasks, flips .1 and .5)."""
+"""Prior of the gain of a draft: nothing with this weight, else normal around 0 with this spread. With a weight of .12
+three more of 40 drafts in the worlds `weak` and `real-12` are offered, all better, and so are harmful ones in 15% of
+`null-harm` runs, which .3 keeps at 2.5% (seeds 200 to 239)."""
 
 _OFFERED_FROM: Final = 0.5
 """Probability from which a draft is offered."""
