@@ -12,11 +12,11 @@ from skillopt.gate.comparison import squared_error
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 
-_NULL: Final = 0.3
+_NULL: Final = 0.3  # chosen by what follows
 _SPREAD: Final = 0.25
 """Prior of the gain of a draft: nothing with this weight, else normal around 0 with this spread. With a weight of .12
-three more of 40 drafts in the worlds `weak` and `real-12` are offered, all better, and so are harmful ones in 15% of
-`null-harm` runs, which .3 keeps at 2.5% (seeds 200 to 239)."""
+three to five more of 20 drafts in the world `weak` are offered, but harmful ones in 15% of `null-harm` runs, too, which
+.3 keeps at 2.5% (seeds 200 to 239)."""
 
 _OFFERED_FROM: Final = 0.5
 """Probability from which a draft is offered."""
