@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.storage.jobs import detach, finish_job, job_process, note_progress_in
 
 JOBS: Final = {
@@ -25,13 +26,13 @@ def main(folder: Path) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with job_process(folder) as command:
         if not command:
-            return 130
+            return EXIT_INTERRUPTED
         note_progress_in(folder)
         code = 3
         try:
             code = run_job(command)
         except KeyboardInterrupt:
-            code = 130
+            code = EXIT_INTERRUPTED
         finally:
             sys.stdout.flush()
             sys.stderr.flush()

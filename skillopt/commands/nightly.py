@@ -23,6 +23,7 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.credentials import run_without_credentials
+from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.execution.metering import Caps
 from skillopt.nightly.check import Checked, check_night
 from skillopt.nightly.handover import OFFERS
@@ -37,7 +38,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
 
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
-_INTERRUPTED: Final = 130  # the exit code of Ctrl-C, as shells have it
 _MOST_SHOWN = 200  # rows: GitHub shows a summary of 1 MiB at most
 _MOST_DETAILED = 50  # for the same reason
 _LONGEST = 400  # characters of a remark: three lines
@@ -126,7 +126,7 @@ def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
         state, out = Path(night, "state.json"), Path(night, "offers")
         check_night(state, flags=flags, folder=here)
         code = run_without_credentials([*_TRAIN, "--state", str(state), "--output", str(out), *options], here)
-        if code == _INTERRUPTED:
+        if code == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
         if not (out / OFFERS).is_file():
             if code == UsageError.exit_code:

@@ -9,7 +9,7 @@ from typing import Final
 
 from skillopt.errors import EditError
 from skillopt.prompts.evidence import shorten_middle
-from skillopt.prompts.tried_edits import EditFate, TriedEdit
+from skillopt.prompts.tried_edits import EDIT_TOKENS, EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of
 
@@ -24,9 +24,6 @@ _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
 _AGAIN: Final = "ablation showed no loss without it, and its failure is back; it is tried again"
 _UNMOVED: Final = "in the patch test the failure that it should fix was still there"
 _ON_TRIAL: Final = "on trial in the skill above, where the failure is still there; replace or delete it if it is wrong"
-_QUOTED_TOKENS: Final = 60
-"""Most tokens (estimated) of refused text in the sentence that refuses it again."""
-
 
 _LEAST_SHARED: Final = 0.34
 """Share of words in common from which two rules are alike.
@@ -83,7 +80,7 @@ def refused_by_people(edit: Edit, refused: Sequence[PeoplesRefusal], document: S
         theirs = _said(one.edit)
         same = next((text for key, text in new.items() if key in theirs), "")
         if same:
-            return refusal_words(repr(shorten_middle(same, _QUOTED_TOKENS)), one.by, one.reason)
+            return refusal_words(repr(shorten_middle(same, EDIT_TOKENS)), one.by, one.reason)
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, assert_never
 
 from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import PostedAnswer, SkillReview, closed_by_people
-from skillopt.nightly.people_commands import Asked, Closing, Verb, read_edits
+from skillopt.nightly.people_commands import LONGEST_QUOTE, Asked, Closing, Verb, read_edits
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code
@@ -24,7 +24,6 @@ from skillopt.versions.merging import default_tip
 from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.repository import Repository
 
-_LONGEST = 300  # characters of a text that an answer repeats; the comment itself stands above it
 _COMMANDS = "there are `/skillopt drop 7`, `ignore` and `unignore`, each on a line of its own"
 
 
@@ -66,7 +65,7 @@ class _Line(NamedTuple):
 
 
 def _line(words: str, *texts: str) -> _Line:
-    cut = [truncate(" ".join(text.split()), _LONGEST) for text in texts]
+    cut = [truncate(" ".join(text.split()), LONGEST_QUOTE) for text in texts]
     return _Line(words.format(*cut), words.format(*map(inline_code, cut)))
 
 

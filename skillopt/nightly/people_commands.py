@@ -24,7 +24,7 @@ _LONGEST: Final = 70_000
 
 _NEAR: Final = timedelta(minutes=10)
 _MOST_COMMANDS: Final = 20  # of one comment: more are no person's
-_LONGEST_REASON: Final = 300  # characters, as a refusal keeps
+LONGEST_QUOTE: Final = 300  # characters of a text that is kept or repeated, as a refusal keeps
 _LONGEST_LINE: Final = 600  # characters: fifty numbers and a reason
 _LINE: Final = re.compile(
     r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<numbers>(?:[ \t,#]{0,9}[0-9]{1,4}\b){0,50})(?P<rest>.*)|)"
@@ -244,4 +244,4 @@ def _read_line(line: str) -> AskedCommand | None:
 
 def _on_one_line(text: str) -> str:
     said = " ".join("".join(one if one.isprintable() else " " for one in text).split())
-    return said[:_LONGEST_REASON]
+    return said[:LONGEST_QUOTE]

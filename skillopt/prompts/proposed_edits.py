@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from skillopt.errors import EditError, ReplyError, describe_mistake
 from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.json_replies import find_object
+from skillopt.prompts.tried_edits import EDIT_TOKENS
 from skillopt.skills.edits import Edit, Op, blocks_of
 
 MOST_EDITS_READ: Final = 64
@@ -18,7 +19,6 @@ MOST_EDITS_READ: Final = 64
 
 DOUBLED: Final = "expected its new text as content or as lines, found both; put all of it into one of them"
 
-_SHOWN_TOKENS: Final = 60
 _LONGEST_REASON: Final = 2_000
 _Text = Annotated[str, Field(max_length=200_000)]
 _Name = Annotated[str, Field(max_length=200)]
@@ -184,4 +184,4 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _shown(raw: object) -> str:
-    return " ".join(shorten_middle(json.dumps(raw, ensure_ascii=False), _SHOWN_TOKENS).split())
+    return " ".join(shorten_middle(json.dumps(raw, ensure_ascii=False), EDIT_TOKENS).split())

@@ -14,7 +14,9 @@ from skillopt.tasks import Task
 SHOWN_TOKENS: Final = 150
 """Most tokens (estimated) of what the target did with one edit."""
 
-_EDIT_TOKENS: Final = 60
+EDIT_TOKENS: Final = 60
+"""Most tokens (estimated) of an edit that is named and not shown whole: two or three lines."""
+
 _WHOLE_TOKENS: Final = 200
 
 _REASON_TOKENS: Final = 40
@@ -97,7 +99,7 @@ def _block(reason: str, group: Sequence[TriedEdit]) -> str:
 
 def _entry(edit: TriedEdit, reason: str) -> str:
     shown = "".join(f"\n  {line}" for line in shorten_middle(edit.shown, SHOWN_TOKENS).splitlines())
-    tokens = _WHOLE_TOKENS if edit.fate is EditFate.UNTRIED else _EDIT_TOKENS
+    tokens = _WHOLE_TOKENS if edit.fate is EditFate.UNTRIED else EDIT_TOKENS
     return f"- {' '.join(shorten_middle(edit.summary, tokens).split())}{reason}{shown}"
 
 

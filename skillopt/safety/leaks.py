@@ -131,8 +131,7 @@ def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[Le
     runs = list(_runs(words))
     fresh = set(runs) - set(_runs(known))
     for kind, secret in protected.runs.items():
-        common = fresh & secret
-        starts = [start for start, run in enumerate(runs) if run in common]
+        starts = [start for start, run in enumerate(runs) if run in fresh and run in secret]
         starts = [start for start in starts if not _is_shown(protected, kind, words[start : start + _RUN])]
         covered = len({start + offset for start in starts for offset in range(_RUN)})
         # A rule may show a line of a training task as its example; it may not consist of one.

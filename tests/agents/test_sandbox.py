@@ -115,7 +115,9 @@ def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: Loop
 
 @needs_bwrap
 def test_its_exit_status_comes_through_and_nothing_outlives_it(workspace: Path, provider: LoopbackServer) -> None:
-    script = "(setsid sh -c 'while sleep 0.05; do date >>beats; done' &) ; until [ -s beats ]; do sleep 0.05; done; exit 7"
+    script = (
+        "(setsid sh -c 'while sleep 0.05; do date >>beats; done' &) ; until [ -s beats ]; do sleep 0.05; done; exit 7"
+    )
     assert boxed(script, workspace, provider.url).exit_status == 7
     before = (workspace / "beats").read_text(encoding="utf-8")
     boxed("sleep 0.3", workspace, provider.url)
