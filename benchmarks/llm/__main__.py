@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--base-url", default="", help="a server of that model; started here when none is named")
     parser.add_argument("--house", choices=sorted(HOUSES), action="append", help="suites; all when none is named")
     parser.add_argument("--contestant", choices=_CONTESTANTS, action="append", help="fixed and trained when none")
-    parser.add_argument("--seed", type=int, default=0, help="which tasks are held out, and the seed of a training")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--times", type=int, default=TIMES_ONE_SHOT, help="cap of a training, in rollouts of one shot")
     parser.add_argument("--by", default="", help="who answers for the optimizer model")
     parser.add_argument("--store", type=Path, default=Path(tempfile.gettempdir()) / "skillopt-llm")
@@ -80,7 +80,7 @@ def _served(model: str, base_url: str) -> Iterator[str]:
 
 def _rows(measuring: Measuring, contestants: Sequence[str], seed: int, times: int) -> Iterator[Row]:
     if "fixed" in contestants:
-        yield from measuring.fixed(seed)
+        yield from measuring.fixed()
     if "trained" in contestants:
         yield from measuring.trained(seed, times=times)
     if "paper" in contestants:

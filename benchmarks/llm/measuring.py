@@ -1,8 +1,8 @@
 """Measure contestants with a real model: no skill, start, a text written by hand, one shot, and training.
 
-A contestant's text answers the 20 tasks that its seed holds out, which no step of any of them saw. The optimizer model
-answers by hand-off: who answers gets the prompt file and nothing else. Replies are kept in `replies` by prompt, so that
-a row is measured again without a key and without anybody; a prompt that has changed is asked anew.
+A contestant's text answers the 20 held-out tasks, which no step of any of them saw. The optimizer model answers by
+hand-off: who answers gets the prompt file and nothing else. Replies are kept in `replies` by prompt, so that a row is
+measured again without a key and without anybody; a prompt that has changed is asked anew.
 """
 
 import difflib
@@ -43,11 +43,11 @@ class Measuring:
     store: Path
     by: str = ""
 
-    def fixed(self, seed: int) -> Iterator[Row]:
+    def fixed(self) -> Iterator[Row]:
         """Measure what is not trained."""
-        yield self._row("no skill", None, seed)
-        yield self._row("start", self.house.skill("start"), seed)
-        yield self._row("written by hand", self.house.skill("by_hand"), seed)
+        yield self._row("no skill", None)
+        yield self._row("start", self.house.skill("start"))
+        yield self._row("written by hand", self.house.skill("by_hand"))
 
     def trained(self, seed: int, preset: Preset = Preset.DEFAULT, times: int = TIMES_ONE_SHOT) -> Iterator[Row]:
         """Train by hand-off and measure what is handed over, and what the first patch makes of the start: one shot."""
@@ -72,23 +72,23 @@ class Measuring:
             return evaluate(skill, suite, split=Split.VAL, settings=settings, store=self.store)
 
         model, most = HandoffModel(FOLDER / "replies"), TIMES_ONE_SHOT * self._learnt
-        found = train_by_gepa(self.house.skill("start"), self.house.suite(seed), model, run, most, seed)
+        found = train_by_gepa(self.house.skill("start"), self.house.suite(), model, run, most, seed)
         minutes = round((time.monotonic() - began) / 60, 1)
         row = self._row("trained by GEPA", found.skill, seed)
         return replace(row, rollouts=found.rollouts, calls=found.calls, minutes=minutes, by=self.by)
 
     @property
     def _learnt(self) -> int:
-        return len(self.house.suite(0).tasks(Split.TRAIN))
+        return sum(split is Split.TRAIN for split, _ in self.house.suite().splits)
 
     @property
     def _settings(self) -> Mapping[str, object]:
         named = {"harness": f"chat/openai-compatible/{self.model}", "base_url": self.base_url, "workers": CONTEXTS}
         return {**named, "rollout_tokens": _ANSWER_TOKENS}
 
-    def _row(self, contestant: str, skill: Skill | None, seed: int) -> Row:
+    def _row(self, contestant: str, skill: Skill | None, seed: int = 0) -> Row:
         settings = Settings.model_validate(self._settings)
-        found = evaluate(skill, self.house.suite(seed), split=Split.TEST, settings=settings, store=self.store)
+        found = evaluate(skill, self.house.suite(), split=Split.TEST, settings=settings, store=self.store)
         return Row(self.model, self.house.name, seed, contestant, passed=found.passed, tasks=found.measured)
 
     def _one_shot(self, result: OptimizeResult, seed: int) -> Row:
@@ -101,7 +101,7 @@ class Measuring:
         self, name: str, model: Model | str, seed: int, preset: Preset, times: int
     ) -> tuple[OptimizeResult, Row]:
         """Train on the tasks that are not held out."""
-        start, suite, began = self.house.skill("start"), self.house.suite(seed), time.monotonic()
+        start, suite, began = self.house.skill("start"), self.house.suite(), time.monotonic()
         learnt = replace(suite, splits=tuple(row for row in suite.splits if row[0] is not Split.TEST))
         chosen = {**self._settings, "seed": seed, "preset": preset, "max_rollouts": times * self._learnt}
         result = optimize(start, learnt, model=model, settings=chosen, store=self.store, on_event=show)
