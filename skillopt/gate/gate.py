@@ -294,7 +294,7 @@ class Gate:
         return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
-        """Run both in one batch, in random order, with the same repeat; a run of the baseline is the incumbent's."""
+        """Run both in one batch with the same repeat, first the one that is drawn; a run of the baseline counts."""
         incumbent, candidate = sides
         unused = {task.id: self._unused.get((incumbent.digest, task.id)) for task in tasks}
         known = {name: left.pop(0) if left else None for name, left in unused.items()}
