@@ -44,7 +44,7 @@ help:  ## list the targets
 demo: .venv/installed  ## train the example skill offline and show what it learned
 	@$(RUN) -m benchmarks.demo
 
-demo-llm: .venv/installed  ## train a skill for a real language model on this machine, 1.1 GB: about ten minutes
+demo-llm: .venv/installed  ## train a skill for a real language model on this machine: about three minutes, after 1.1 GB
 	$(RUN) -m tools.fetch_llm qwen-1.5b
 	@$(RUN) -m benchmarks.llm --measure qwen-1.5b --house tickets
 
