@@ -48,7 +48,7 @@ demo-llm: .venv/installed  ## train a skill for a real language model on this ma
 	$(RUN) -m tools.fetch_llm qwen-1.5b
 	@$(RUN) -m benchmarks.llm --measure qwen-1.5b --house tickets
 
-demo-review: .venv/installed  ## a night over three skills and two edits by people, offline
+demo-review: .venv/installed  ## a night over three skills, offline
 	@$(RUN) -m benchmarks.review_demo
 
 test: check unit  ## what to run before a commit: about three minutes on two cores

@@ -1,4 +1,4 @@
-"""`make demo-review`: a night over three skills, then two edits by a person, shown as they happen.
+"""`make demo-review`: a night over three skills, shown as it happens.
 
 Owns the scratch repository with its bare remote, made anew under `.demo/`, and the order of the story. All that is
 shown comes from the ordinary command line. It is offline: pull requests are files (forge `none`), what is measured is
@@ -8,7 +8,6 @@ the rule-following program that is built in, and the broken provider is a port o
 import argparse
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -29,17 +28,6 @@ class Step:
     command: str
     printed: str
     status: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What a person changes on a branch: what a pattern finds becomes something else."""
-
-    branch: str
-    pattern: str
-    text: str
-    told: str
-    verdict: str
 
 
 _SCRATCH: Final = Path(__file__).resolve().parent.parent / ".demo" / "review"
@@ -90,26 +78,6 @@ _NIGHTS: Final = (
     ),
     ("What its pull request says is a file, for want of a forge.", "head -n 7 .skillopt/pull-requests/*.md"),
     ("The report is one HTML file.", "skillopt report tidy-tables -o report.html && ls report.html"),
-    ("Another night pays for nothing again and offers nothing twice.", "skillopt nightly --quiet"),
-    (
-        "A person reads it and merges it.",
-        "git merge --quiet --ff-only skillopt/tidy-tables && git push --quiet origin main",
-    ),
-    ("The next night closes what was merged.", "skillopt nightly --quiet"),
-)
-_SHORTER: Final = _Change(
-    "shorter",
-    r"(?m)^- .*\b(dates|headers)\b.*\n",
-    "",
-    "Somebody finds the skill too long and deletes two rules.",
-    "The gate refuses that, with the tasks that it broke.",
-)
-_WORDING: Final = _Change(
-    "wording",
-    "Never invent data: what",
-    "Do not invent data. What",
-    "Somebody else says the same in other words.",
-    "The gate lets that pass.",
 )
 
 
@@ -180,14 +148,6 @@ def tell(clone: Path) -> Iterator[Step]:
     """Live through the story in a repository that `make_remote` made."""
     for told, command in _NIGHTS:
         yield run(clone, command, told)
-    document = clone / "skills" / "tidy-tables" / "SKILL.md"
-    for change in (_SHORTER, _WORDING):
-        run(clone, f"git checkout --quiet -b {change.branch} main")
-        text = document.read_text(encoding="utf-8")
-        document.write_text(re.sub(change.pattern, change.text, text), encoding="utf-8")
-        commit = f"git commit --quiet -am 'Edit on {change.branch}' && git show --format=%s -U0"
-        yield run(clone, commit, change.told)
-        yield run(clone, f"skillopt gate main --quiet --summary {change.branch}.md", change.verdict)
 
 
 def run(clone: Path, command: str, told: str = "") -> Step:

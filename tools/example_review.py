@@ -1,4 +1,4 @@
-"""The examples of a night, its pull request and report, and of a refused change: what `make demo-review` shows.
+"""The examples of a night, its pull request and report: what `make demo-review` shows.
 
 Owns which names stand for ids, commits, times and folders. Does not own the story (benchmarks.review_demo).
 """
@@ -16,15 +16,11 @@ from skillopt.reports.run_report import render_page
 from skillopt.storage.ledger import Ledger
 
 _NIGHT = """\
-# A night, and two edits by people
+# A night
 
 > Made by `python -m tools.generate_examples` from `make demo-review`. All is offline: no forge, so the pull request is
 > a file; target and optimizer are rule-following programs, not language models; the provider that is broken is a port
 > on which nobody listens. Names stand for ids, commits, dates and folders.
-"""
-_REFUSED = """\
-> Made by `python -m tools.generate_examples` from `make demo-review`: a change, what `skillopt gate` prints, and what
-> `--summary` writes. The target is a rule-following program, not a language model.
 """
 _OFFERED = """\
 > Title and text of a pull request, made by `python -m tools.generate_examples` from `make demo-review`. Target and
@@ -43,10 +39,7 @@ def make_review(folder: Path) -> dict[str, str]:
     report = _report(clone)
     steps = [(step.told, _shown(step)) for step in (first, *story)]
     night = "\n".join([_NIGHT, *(f"{told}\n\n{shown}" for told, shown in steps)])
-    change, verdict = (shown for _, shown in steps[-4:-2])  # of the first edit; the second one passes
-    summary = (clone / "shorter.md").read_text(encoding="utf-8")
-    refused = f"{_REFUSED}\n{change}\n{verdict}\n{summary}"
-    pages = {"nightly.md": night, "gate-refused.md": refused, "pull-request.md": f"{title}\n\n{_OFFERED}\n{body}"}
+    pages = {"nightly.md": night, "pull-request.md": f"{title}\n\n{_OFFERED}\n{body}"}
     return {name: _steady(page, clone) for name, page in pages.items()} | {"report.html": report}
 
 
