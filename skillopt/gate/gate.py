@@ -152,6 +152,17 @@ class Gate:
         """Count rollouts that learning made: for the figures of a grade, never for a proof."""
         self._seen.setdefault(_key((incumbent, candidate)), Pairs()).add(pairs)
 
+    def measure_rest(self, incumbent: Skill, candidate: Skill, left: int) -> None:
+        """Run the tasks that a gate left out when it gave up, as far as the rollouts `left` reach, for a grade."""
+        sides = (incumbent, candidate)
+        seen = {rollout.task_id for rollout in self.measured(*sides).after}
+        costs = [(task, 1 if self._unused.get((sides[0].digest, task.id)) else 2) for task in self._order]
+        new = [(task, cost) for task, cost in costs if task.id not in seen]
+        sums = accumulate(cost for _, cost in new)
+        tasks = [task for (task, _), cost in zip(new, sums, strict=True) if cost <= left]
+        if seen and tasks:
+            self._pairs(sides, tasks, self._next_repeat())
+
     def grade(
         self,
         place: str,
@@ -160,14 +171,12 @@ class Gate:
         rounds: int = 0,
         unless: str = "",
         worth: Callable[[Pairs], bool] = lambda _: True,
-        left: int = 0,
     ) -> Verdict:
         """Grade a candidate at the end of a run by fresh repeats, which may make it `proven` or `proven here`.
 
         All figures are those of the candidate itself, by all that was run of it; the proof is by the fresh repeats.
         `unless` says why it cannot be `proven`, as where all tasks taught it, and `worth` whether, by the repeats so
-        far, more of them are worth their price. Without a round, tasks that a gate gave up before run for the figures,
-        as far as the rollouts `left` reach.
+        far, more of them are worth their price.
         """
         sides, fresh = (incumbent, candidate), Pairs()
         level, rounds = self._allowance, min(rounds, HERE_ROUNDS)
@@ -182,7 +191,6 @@ class Gate:
             proven = proving and decide(self._compare(fresh), Question.BETTER, level, proof)
             if (here.over and (not shown or not proven or proven.over)) or not worth(fresh):
                 break
-        self._measure_what_fits(sides, 0 if rounds else left)
         measured = self.measured(incumbent, candidate)
         if measured.before:
             expect_measured(place, measured, self._settings.coverage)
@@ -195,16 +203,6 @@ class Gate:
         )
         error = level if proving and fresh.before else 0.0
         return self._paid(sides, decide(told, Question.BETTER, error, proof, terms))
-
-    def _measure_what_fits(self, sides: _Sides, left: int) -> None:
-        """Run tasks under both texts that a gate, which gave up before, has not run."""
-        seen = {rollout.task_id for rollout in self.measured(*sides).after}
-        costs = [(task, 1 if self._unused.get((sides[0].digest, task.id)) else 2) for task in self._order]
-        new = [(task, cost) for task, cost in costs if task.id not in seen]
-        sums = accumulate(cost for _, cost in new)
-        tasks = [task for (task, _), cost in zip(new, sums, strict=True) if cost <= left]
-        if seen and tasks:
-            self._pairs(sides, tasks, self._next_repeat())
 
     def measured(self, incumbent: Skill, candidate: Skill) -> Pairs:
         """Return all paired rollouts of two texts by now."""

@@ -10,6 +10,7 @@ For a claim about new tasks the unit is the task or its family, its repeats aver
 is each pair of runs.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,16 +57,16 @@ def flip_signs(looks: Sequence[Sequence[float | None]], error: float, plan: Look
     for number, look in enumerate(looks):
         share, last = plan.shares[number], number + 1 == len(plan.shares)
         totals = _totals(patterns, [round(_SCALE * (gain or 0.0)) for gain in look])
-        own, ranked = totals[0], sorted(totals, reverse=True)
+        own, ranked = totals[0], sorted(totals)
         if own > 0:
-            p_value = min(p_value, (accepted + sum(total >= own for total in totals)) / (share * drawn))
+            p_value = min(p_value, (accepted + len(ranked) - bisect_left(ranked, own)) / (share * drawn))
         cut = _least_accepted(ranked, int(share * error * drawn + 1e-9) - accepted)
         if own >= cut:
             return Tested(shown=True, over=True, p_value=p_value, spent=0.0)
-        accepted += sum(total >= cut for total in totals)
-        least = 1 if plan.halved and not number else max(1, ranked[int(_HOPELESS * len(ranked))])
+        failed = bisect_left(ranked, cut)
+        accepted += len(ranked) - failed
+        least = 1 if plan.halved and not number else max(1, ranked[-1 - int(_HOPELESS * len(ranked))])
         if last or own < least:
-            failed = sum(total < cut for total in totals)
             spent = max(0.0, error - (error * drawn - accepted) / failed) if last else error
             return Tested(shown=False, over=True, p_value=p_value, spent=spent)
         pairs = zip(patterns, totals, strict=True)
@@ -83,10 +84,10 @@ def _draw_patterns(units: int, most: int) -> tuple[int, ...]:
 
 
 def _least_accepted(ranked: Sequence[int], room: int) -> int:
-    """Return the least total that is accepted when at most so many patterns may be; more than any where none may."""
+    """Return the least of ascending totals that is accepted when so many patterns may be; more than all for none."""
     if room <= 0:
-        return ranked[0] + 1
-    return max(1, (ranked[room] if room < len(ranked) else 0) + 1)
+        return ranked[-1] + 1
+    return max(1, (ranked[-1 - room] if room < len(ranked) else 0) + 1)
 
 
 def _totals(patterns: Sequence[int], gains: Sequence[int]) -> list[int]:

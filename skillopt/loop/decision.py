@@ -177,6 +177,8 @@ def _grade(run: TrainingRun, learner: Learner) -> Verdict:
         run.gate.take_up(*sides, learner.pairs())
     unless = "all tasks taught it" if run.all_teach else ""
     try:
-        return run.gate.grade("grade", *sides, rounds, unless, left=max(0, run.runner.left))
+        if not rounds:
+            run.gate.measure_rest(*sides, run.runner.left)
+        return run.gate.grade("grade", *sides, rounds, unless)
     except BudgetReached:
         return run.gate.grade("grade", *sides, unless=unless)

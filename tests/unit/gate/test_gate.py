@@ -75,6 +75,16 @@ def test_what_one_round_cannot_tell_is_run_again_and_never_counts_a_task_twice()
     assert {request.repeat for request in runner.requests} == {0, 1, 2}
 
 
+def test_what_a_gate_left_out_when_it_gave_up_runs_for_the_grade_as_far_as_rollouts_are_left() -> None:
+    gate = keeper(ScriptedRunner(lambda request: scored(request, float(request.skill == OLD)), str))
+    looked_at = len(gate.decide("here", OLD, NEW).pairs)
+    assert looked_at < len(TASKS) - 1
+    gate.measure_rest(OLD, NEW, 3)
+    assert gate.grade("end", OLD, NEW).grading.tasks == looked_at + 1
+    gate.measure_rest(OLD, NEW, 2 * len(TASKS))
+    assert gate.grade("end", OLD, NEW).grading.tasks == len(TASKS)
+
+
 def test_each_comparison_has_rollouts_of_its_own() -> None:
     runner = better_by(24)
     gatekeeper = keeper(runner)
@@ -204,7 +214,7 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
 
 @pytest.mark.slow
 def test_in_a_year_of_nights_that_gain_nothing_fewer_skills_are_called_better_than_promised() -> None:
-    skills, false = 60, 0
+    skills, false = 40, 0
     for number in range(skills):
         draw, spent = Random(number), 0.0
 
