@@ -78,7 +78,7 @@ simulations: .venv/installed  ## the tests that draw thousands of runs; coverage
 
 test-agents: .venv/installed  ## the real agents against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents $(AGENTS)
-	$(RUN) -m pytest tests/agents tests/contrib -m agents -n auto -rP
+	$(RUN) -m pytest tests/agents tests/contrib -m agents -n auto --dist worksteal -rP
 
 test-browser: .venv/installed  ## reports in headless Chromium: network, console, hostile text, accessibility, size
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || command -v chromium-browser google-chrome google-chrome-stable >/dev/null || { \

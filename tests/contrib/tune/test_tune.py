@@ -52,8 +52,10 @@ def tasks_run(folder: Path) -> set[str]:
         return {task for (task,) in database.execute("SELECT DISTINCT task FROM calls WHERE kind = 'rollout'")}
 
 
-def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, list[dict[str, Any]]]) -> None:
-    found, *_ = searched[1]
+def test_a_search_says_which_settings_are_best_and_goes_on_as_its_page_says(
+    searched: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    found, second, capped, raised = searched[1]
     assert [one["number"] for one in found["trials"]] == [0, 1, 2]
     assert found["trials"][0]["params"] == {"patch_tests": 4, "edit_budget": 30}
     assert found["seeds"] == [0, 1]
@@ -63,6 +65,12 @@ def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, l
     best = max(found["trials"], key=lambda one: (one["score"], -one["rollouts"]))
     assert (found["best"], found["reason"]) == (best["number"], "")
     assert found["paid_rollouts"] > 0
+    assert found["study"] == second["study"]
+    assert second["trials"][:3] == found["trials"]
+    assert capped["study"] == raised["study"] != found["study"]
+    assert capped["paid_rollouts"] <= 100
+    assert len(raised["trials"]) == 2
+    assert all(f"| `{name}` | {least} to {most} |" in PAGE for name, (least, most) in RANGES.items())
 
 
 def test_nothing_is_committed_and_the_held_out_test_is_not_touched(
@@ -75,16 +83,6 @@ def test_nothing_is_committed_and_the_held_out_test_is_not_touched(
     assert run
     assert not any(task.startswith("test") for task in run)
     assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"] == []
-
-
-def test_every_command_of_the_page_on_tuning_goes_on_as_it_says(searched: tuple[Path, list[dict[str, Any]]]) -> None:
-    first, second, capped, raised = searched[1]
-    assert first["study"] == second["study"]
-    assert second["trials"][:3] == first["trials"]
-    assert capped["study"] == raised["study"] != first["study"]
-    assert capped["paid_rollouts"] <= 100
-    assert len(raised["trials"]) == 2
-    assert all(f"| `{name}` | {least} to {most} |" in PAGE for name, (least, most) in RANGES.items())
 
 
 def test_without_optuna_the_command_says_how_to_install_it(original: Path, tmp_path: Path) -> None:
