@@ -268,6 +268,13 @@ class Settings(PresetConstants):
             le=10,
         ),
     ] = 4
+    evidence: Annotated[
+        Literal["lean", "full"],
+        Field(
+            description="Whose evidence ablation measures: that of lines in doubt, or by runs of its own that of every "
+            "new line."
+        ),
+    ] = "lean"
     edit_budget: Annotated[
         int, Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1)
     ] = 30

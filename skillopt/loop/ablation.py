@@ -97,7 +97,12 @@ class LeaveOut:
 
 
 def ablate(
-    evidence: TrainEvidence, lines: Sequence[Line], known: Mapping[str, Seen], free: Callable[[], int]
+    evidence: TrainEvidence,
+    lines: Sequence[Line],
+    known: Mapping[str, Seen],
+    free: Callable[[], int],
+    *,
+    full: bool = False,
 ) -> list[LeaveOut]:
     """Leave lines of the draft out; the draft becomes what is needed.
 
@@ -106,10 +111,11 @@ def ablate(
         lines: Those lines of it that are new.
         known: How each task went last with the draft.
         free: Tells how many rollouts are left; the last of them are for the text without all that is to go.
+        full: Whether lines run, too, of which the patch test has shown enough.
     """
     base = list(evidence.draft.lines)
     passing = [name for name, seen in known.items() if not seen.symptoms]
-    tests = [_begin(evidence, line, base, known) for line in evidence.draw.sample(list(lines), len(lines))]
+    tests = [_begin(evidence, line, base, known, full=full) for line in evidence.draw.sample(list(lines), len(lines))]
     # Lines that others stand beside say least by what was run so far.
     going = sorted((test for test in tests if test.groups), key=lambda test: -_rivals(test.line, base))
     checked = _OTHERS + len({name for test in going for group in test.groups for name in group})
@@ -129,13 +135,19 @@ def _rivals(line: Line, base: Sequence[Line]) -> int:
     return sum(bool(line.about & about) for about in others) if line.about <= frozenset().union(*others) else 0
 
 
-def _begin(evidence: TrainEvidence, line: Line, base: Sequence[Line], known: Mapping[str, Seen]) -> LeaveOut:
+def _begin(
+    evidence: TrainEvidence, line: Line, base: Sequence[Line], known: Mapping[str, Seen], *, full: bool
+) -> LeaveOut:
     """Return the test of a line on the tasks in which what it is to mend is gone.
 
     No run is worth it where it is gone in several tasks and no other line is about any of them.
     """
     held = [name for name, wrong in line.targets.items() if name in known and not wrong & known[name].symptoms]
-    if not (line.packed or _rivals(line, base)) and len(held) > 1 and len(held) * evidence.rates.for_it >= _KNOWN:
+    if (
+        not (full or line.packed or _rivals(line, base))
+        and len(held) > 1
+        and len(held) * evidence.rates.for_it >= _KNOWN
+    ):
         return LeaveOut(line, ())
     groups: dict[frozenset[str], list[str]] = {}
     for name in evidence.shuffled(held):

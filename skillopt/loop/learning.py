@@ -118,7 +118,8 @@ class Learner:
         if not lines:
             return
         before, memory = self.draft.lines, self.evidence.memory
-        for test in ablate(self.evidence, lines, self.known, lambda: self.run.runner.free):
+        full = self.run.settings.evidence == "full"
+        for test in ablate(self.evidence, lines, self.known, lambda: self.run.runner.free, full=full):
             yield test.told(self.run.step)
             if not test.kept:
                 shown = render_effect(*test.failing) if test.failing else ""

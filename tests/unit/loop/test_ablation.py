@@ -24,12 +24,12 @@ def for_need(place: World, word: str, need: str) -> Line:
     return line(word, {name: [need] for name in names})
 
 
-def ablate(evidence: TrainEvidence, *lines: Line, free: int = 999) -> list[LeaveOut]:
+def ablate(evidence: TrainEvidence, *lines: Line, free: int = 999, full: bool = False) -> list[LeaveOut]:
     """Put lines into the draft, run all tasks with it, and leave each line out."""
     evidence.run(evidence.draft.skill, evidence.tasks)
     evidence.draft.set([*evidence.draft.lines, *lines])
     known = evidence.run(evidence.draft.skill, evidence.tasks)
-    return ablation.ablate(evidence, lines, known, lambda: free)
+    return ablation.ablate(evidence, lines, known, lambda: free, full=full)
 
 
 def kept(found: Sequence[LeaveOut]) -> set[str]:
@@ -71,6 +71,13 @@ def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_fur
     (found,) = ablate(evidence, for_need(place, "alpha", "alpha"))
     assert found.kept
     assert not found.without
+
+
+def test_with_full_evidence_each_line_runs_left_out() -> None:
+    place = world("alpha")
+    (found,) = ablate(place.evidence(), for_need(place, "alpha", "alpha"), full=True)
+    assert found.kept
+    assert found.failed == len(found.without) > 0
 
 
 def test_a_line_of_a_block_stays_for_any_of_the_tasks_that_the_block_cites() -> None:
