@@ -23,8 +23,7 @@ from skillopt.execution.installation import namesake
 from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.runs.forecast import what_it_can_show
-from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, escape_terminal_lines
 from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN

@@ -34,7 +34,7 @@ from skillopt.nightly.train import train_night
 from skillopt.project import Project
 from skillopt.reports.markdown import cited, paragraphs, print_markdown, web_link, write_table
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.storage.locks import state_folder
 
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")

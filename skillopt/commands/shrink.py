@@ -19,8 +19,7 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
 from skillopt.nightly.offers import find_descriptions
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
 
 _LONGEST = 70

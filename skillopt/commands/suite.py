@@ -19,8 +19,7 @@ from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.forecast import what_it_can_show
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder

@@ -18,9 +18,8 @@ from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites.config_lines import put_file
-from skillopt.versions.line_refs import all_lines
 from skillopt.versions.records import RECORDS
-from skillopt.versions.refusals import REFUSALS
+from skillopt.versions.refusals import REFUSALS, all_lines
 from skillopt.versions.remotes import Remote, RemoteLogin
 
 

@@ -49,11 +49,11 @@ from skillopt.shrink.shrinking import SHRINK
 from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import mark_reported
+from skillopt.storage.locks import mark_reported
 from skillopt.suites.config_lines import put_file
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
-from skillopt.versions.line_refs import all_lines
+from skillopt.versions.refusals import all_lines
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed

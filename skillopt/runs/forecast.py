@@ -26,7 +26,7 @@ from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import whole_repeats
 from skillopt.rollouts import Status
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger

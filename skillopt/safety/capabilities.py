@@ -16,8 +16,7 @@ from typing import Final
 
 from skillopt.safety.credentials import mask
 from skillopt.safety.disguised_text import as_read, find_mixed_words
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT
 from skillopt.safety.unseen_text import located, page_parser
 from skillopt.skills.document import SkillDocument

@@ -21,7 +21,7 @@ from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import mark_reported
+from skillopt.storage.locks import mark_reported
 
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5

@@ -10,7 +10,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
-from skillopt.suites.sources import parse_yaml, read_yaml
+from skillopt.suites.reading import parse_yaml, read_yaml
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.suites.writing import yaml_text
 from skillopt.tasks import Split, Suite, Task

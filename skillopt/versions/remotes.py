@@ -29,9 +29,8 @@ from skillopt.versions.branches import (
 )
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.line_refs import all_lines, object_at
 from skillopt.versions.records import RECORDS, add_records
-from skillopt.versions.refusals import REFUSALS, add_refusals
+from skillopt.versions.refusals import REFUSALS, add_refusals, all_lines, object_at
 from skillopt.versions.repository import Repository
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"

@@ -30,8 +30,7 @@ from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.project import Project, Selection, Target
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import review_lock
