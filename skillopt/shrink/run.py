@@ -6,7 +6,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import Headline, headline_of_verdict
@@ -20,8 +19,7 @@ from skillopt.shrink.shrinking import SHRINK, expect_shrinkable, shrink, shrink_
 from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.locks import mark_reported
+from skillopt.storage.locks import mark_reported, writer_lock
 
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5
@@ -98,10 +96,9 @@ def shrink_skill(
     drop_unexercised: bool = False,
     start: Start = "auto",
     observer: RunObserver | None = None,
-    allowance: Meter | None = None,
 ) -> Shrunk:
     """Shrink a skill, or go on with that; what loses nothing is a version, anything else that is shorter the draft."""
-    plan = make_plan(selection, proposer=_PROPOSER, allowance=allowance)
+    plan = make_plan(selection, proposer=_PROPOSER)
     observer = observer or RunObserver()
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
