@@ -1,8 +1,10 @@
 """The application: every command under its heading, imported when it is called, and the options before a command."""
 
+import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -11,7 +13,7 @@ from typer.core import TyperGroup
 
 from skillopt import __version__
 from skillopt.contrib import CONTRIB
-from skillopt.errors import describe_mistake
+from skillopt.errors import UsageError, describe_mistake
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
 _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
@@ -140,9 +142,18 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def root(
+    folder: Annotated[
+        Path | None, typer.Option("-C", metavar="FOLDER", help="Work as if started in this folder.")
+    ] = None,
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
     """Handle what comes before the command."""
     if version:
         typer.echo(f"skillopt-mcp {__version__}")
         raise typer.Exit
+    if folder is not None:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            message = f"-C: cannot enter {str(folder)!r}: {error.strerror}"
+            raise UsageError(message) from error

@@ -26,11 +26,6 @@ _LEAST: Final = 5
 """Rollouts of a task where no unit is needed: start, search, and both texts of the verdict."""
 
 
-def _most_rollouts(tasks: int, units: int) -> int:
-    """Return the rollouts where a quarter of the units is needed, fitted to `python -m benchmarks.shrink`."""
-    return round(_LEAST * tasks + units / 4 * (2 * math.log2(units) + 8))
-
-
 @dataclass(frozen=True, slots=True)
 class ShrinkForecast:
     """What shrinking a skill can show and takes, before anything is run."""
@@ -86,8 +81,11 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     few = f"{judging} tasks are too few for a verdict: the result will be a draft"
     shows = few if margin is None else f"{judging} tasks can rule out that {margin:.0%} of tasks passed or more is lost"
     units = len(find_units(skill.document))
-    rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
-    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=rollouts)
+    # Where a quarter of the units is needed, fitted to `python -m benchmarks.shrink`.
+    most = round(_LEAST * judging + units / 4 * (2 * math.log2(units) + 8))
+    return ShrinkForecast(
+        skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=(_LEAST * judging, most)
+    )
 
 
 def shrink_skill(
