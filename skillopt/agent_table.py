@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from skillopt.errors import SettingsError, describe_mistake
+from skillopt.errors import SettingsError, describe_field
 
 ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 """Variable with the names of agents that may run although nobody was asked, separated by commas."""
@@ -54,19 +54,19 @@ def _checked(expected: str, is_right: Callable[[str], object]) -> AfterValidator
     return AfterValidator(check)
 
 
-def _is_relative(path: str) -> bool:
-    return bool(path) and not {"", ".", ".."} & set(path.split("/")) and "\\" not in path and "\0" not in path
-
-
-def _is_free(path: str) -> bool:
-    return path.partition("/")[0] not in _OURS and path != "config"
-
-
 _Text = Annotated[str, _checked("a text without a zero byte", lambda text: "\0" not in text)]
 _Word = Annotated[_Text, _checked("a word, found an empty one; leave it out", bool)]
-_RelativePath = Annotated[str, _checked("a relative path like '.agents/skills' without '..'", _is_relative)]
+_RelativePath = Annotated[
+    str,
+    _checked(
+        "a relative path like '.agents/skills' without '..'",
+        lambda path: bool(path) and not {"", ".", ".."} & set(path.split("/")) and not {"\\", "\0"} & set(path),
+    ),
+]
 _TAKEN: Final = f"another name, this one is taken ({', '.join(_OURS)}, and config is a folder)"
-_OwnFile = Annotated[_RelativePath, _checked(_TAKEN, _is_free)]
+_OwnFile = Annotated[
+    _RelativePath, _checked(_TAKEN, lambda path: path.partition("/")[0] not in _OURS and path != "config")
+]
 _Variable = Annotated[
     str,
     _checked("the name of an environment variable", re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch),
@@ -343,12 +343,6 @@ _KNOWN: Final = sorted(
         for name in part.model_fields
     }
 )
-_WORDS: Final = {
-    "tuple_type": 'expected a list, as in ["one", "two"]',
-    "string_type": "expected a text in quotes",
-    "dict_type": 'expected a table, as in { NAME = "value" }',
-    "model_type": 'expected a table, as in { text = "part.text" }',
-}
 
 
 def read_agent_tables(found: object, file: str) -> dict[str, AgentTable]:
@@ -372,22 +366,10 @@ def _read(name: str, values: Mapping[str, object], place: str) -> AgentTable:
     try:
         return AgentTable.model_validate(merged)
     except ValidationError as error:
-        raise SettingsError(f"{place} {_told(error)}") from error
-
-
-def _told(error: ValidationError) -> str:
-    """Return what is wrong with a table; a field that is misspelt is missing, too, and its own name tells more."""
-    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    named = ".".join(part for part in first["loc"] if isinstance(part, str) and part != "[key]")
-    if first["type"] == "extra_forbidden":
-        near = get_close_matches(named.rpartition(".")[2], _KNOWN, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(AgentTable.model_fields)}"
-        return f"unknown field {named!r}; {hint}"
-    if first["type"] == "missing":
-        return f"expected {named}, found none; write it"
-    told = _WORDS.get(first["type"], "")
-    told = f"{told}, found {first['input']!r}" if told else describe_mistake(first)
-    return f"{named}: {told}" if named else told
+        # A field that is misspelt is missing, too, and its own name tells more.
+        first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        named = {**first, "loc": [part for part in first["loc"] if isinstance(part, str)]}
+        raise SettingsError(f"{place} {describe_field(named, 'field', _KNOWN).removeprefix('the file: ')}") from error
 
 
 def find_agent_table(harness: str, own: Mapping[str, AgentTable]) -> AgentTable | None:

@@ -261,7 +261,7 @@ _EXPECTED: Final = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
     **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
-    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("tuple_type", "list_type"), 'a list, as in ["one", "two"]'),
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
     **dict.fromkeys(("enum", "literal_error"), "{expected}"),
     "string_type": "a text",

@@ -120,9 +120,6 @@ class NightlySettings(BaseModel):
     remote: Annotated[
         str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
     ] = "origin"
-    shrink: Annotated[
-        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs training`")
-    ] = False
 
 
 class PresetConstants(BaseModel):

@@ -4,7 +4,6 @@ Modules are imported where they are needed: those that take long come after the 
 Ctrl-C is listened to.
 """
 
-import os
 import sys
 
 from skillopt import TYPE_CHECKING
@@ -12,10 +11,7 @@ from skillopt.execution.interrupts import EXIT_INTERRUPTED, EndingOnCtrlC
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Awaitable, Callable, Sequence
-
-_TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
-_PORT = 8765  # no service is registered for it
+    from collections.abc import Callable, Sequence
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
@@ -23,15 +19,17 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     try:
         with EndingOnCtrlC():  # also while it serves: a thread that waits for a line cannot be interrupted otherwise
             serve = _prepare(arguments)
-            return serve if isinstance(serve, int) else serve()
+            if isinstance(serve, int):
+                return serve
+            serve()
+            return 0
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 
 
-def _prepare(arguments: "Sequence[str] | None") -> "int | Callable[[], int]":
+def _prepare(arguments: "Sequence[str] | None") -> "int | Callable[[], None]":
     """Read the command line and import the server; return what serves, or the exit code where nothing can."""
     import logging
-    import secrets
     from functools import partial
     from pathlib import Path
 
@@ -39,34 +37,17 @@ def _prepare(arguments: "Sequence[str] | None") -> "int | Callable[[], int]":
 
     if warning := namesake():
         sys.stderr.write(f"skillopt-mcp: {warning}\n")
-    # Taken out of the environment: it is nobody else's, and no setting of skillopt.
-    token = os.environ.pop(_TOKEN, "")
     given = _parser().parse_args(arguments)
     folder = Path(given.folder).resolve()
     if not folder.is_dir():
         sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    from skillopt_mcp.server import make_server, serve_http, serve_stdio
-
-    server = make_server(folder)
-    if not given.http:
-        return partial(_run, partial(serve_stdio, server), 0)
-    if not token:
-        token = secrets.token_urlsafe(32)
-        sys.stderr.write(f"the token, which is new each time: {token}\n")
-    return partial(_run, partial(serve_http, server, given.port, token), given.port)
-
-
-def _run(serve: "Callable[[], Awaitable[None]]", port: int) -> int:
     import anyio
 
-    try:
-        anyio.run(serve)
-    except (OSError, OverflowError) as error:
-        sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error}; choose another with --port\n")
-        return 3
-    return 0
+    from skillopt_mcp.server import make_server, serve_stdio
+
+    return partial(anyio.run, serve_stdio, make_server(folder))
 
 
 def _parser() -> "ArgumentParser":
@@ -80,8 +61,6 @@ def _parser() -> "ArgumentParser":
     )
     parser.add_argument("--version", action="version", version=f"skillopt-mcp {__version__}")
     parser.add_argument("-C", dest="folder", metavar="FOLDER", default=".", help="the project; the current folder")
-    parser.add_argument("--http", action="store_true", help=f"serve HTTP on this machine; the token is ${_TOKEN}")
-    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=f"port of --http; {_PORT}")
     return parser
 
 

@@ -1,9 +1,7 @@
 """The MCP server: which handler answers which method, with skills, tools and prompts put together.
 
 Of an error only our own words reach a client. Built on the low-level server of the SDK because the resources come from
-git, request by request. It is served on standard input and output, or by HTTP on this machine alone: a request is
-checked for its host and origin (by the SDK), so that no web page reaches the server through a browser, and for a token,
-so that no other user of the machine does.
+git, request by request. It is served on standard input and output.
 """
 
 import logging
@@ -21,6 +19,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
 from mcp.server.models import InitializationOptions
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -49,15 +48,6 @@ from skillopt_mcp.watching import VersionWatcher
 if TYPE_CHECKING:
     from skillopt_mcp.tools import ToolDefinition
 
-import socket
-import sys
-from hmac import compare_digest
-
-from mcp.server.stdio import stdio_server
-from starlette.datastructures import Headers
-from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MOST_TOLD: Final = 3  # mistakes: a model mends a few at a time
 
@@ -251,43 +241,7 @@ async def _get_prompt(_: _Context, params: GetPromptRequestParams) -> GetPromptR
     return get_prompt(params.name, params.arguments or {})
 
 
-_HOST = "127.0.0.1"
-
-
-class _TokenCheck:
-    """Refuses requests that do not carry the token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        given = Headers(scope=scope).get("authorization", "") if scope["type"] == "http" else None
-        if given is None or compare_digest(given.encode("latin-1"), self._expected):
-            await self._app(scope, receive, send)
-            return
-        refused = PlainTextResponse("expected the server's token", 401, {"WWW-Authenticate": "Bearer"})
-        await refused(scope, receive, send)
-
-
 async def serve_stdio(server: SkillServer) -> None:
     """Serve the process that started this one, until it closes the pipe."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-
-
-async def serve_http(server: SkillServer, port: int, token: str) -> None:
-    """Serve this machine until the process is stopped."""
-    import uvicorn  # noqa: PLC0415 - a pipe needs none of it
-
-    app = server.streamable_http_app(host=_HOST)
-    app.user_middleware.insert(0, Middleware(_TokenCheck, token))
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((_HOST, port))
-        listener.listen()
-        sys.stderr.write(f"serving http://{_HOST}:{listener.getsockname()[1]}/mcp\n")
-        sys.stderr.flush()
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-        await uvicorn.Server(config).serve(sockets=[listener])

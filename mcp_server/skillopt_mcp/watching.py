@@ -21,7 +21,6 @@ from skillopt.versions.branches import Snapshot
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, project_snapshot, skill_address
 
 _log = logging.getLogger(__name__)
-_MOST_SESSIONS = 256  # of HTTP, which nobody says goodbye to
 _Context = ServerRequestContext[Any, Any]
 
 
@@ -35,7 +34,7 @@ class VersionWatcher:
         self._looked, self._wanted = anyio.Event(), anyio.Event()
         self._bus = InMemorySubscriptionBus()
         self._listening = ListenHandler(self._bus)
-        self._older: dict[str, ServerSession] = {}
+        self._older: ServerSession | None = None
 
     async def listen(self, ctx: _Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """Answer `subscriptions/listen`: clients wait for less than a second, and the first look may take longer."""
@@ -43,11 +42,9 @@ class VersionWatcher:
         return await self._listening(ctx, params)
 
     async def joined(self, ctx: _Context, _: NotificationParams) -> None:
-        """Take note of a client that ended its handshake; a pipe has one session, HTTP many."""
+        """Take note of the client when it ended its handshake."""
         await self._begin()
-        self._older[str(getattr(ctx.request, "headers", {}).get("mcp-session-id", ""))] = ctx.session
-        while len(self._older) > _MOST_SESSIONS:
-            del self._older[next(iter(self._older))]
+        self._older = ctx.session
 
     async def run(self) -> None:
         """Record the tips as they are, then look again and again once somebody listens."""
@@ -77,8 +74,8 @@ class VersionWatcher:
         for uri in uris:
             await self._bus.publish(ResourceUpdated(uri))
         await self._bus.publish(ResourcesListChanged())
-        for session in tuple(self._older.values()):
-            await session.send_resource_list_changed()
+        if self._older is not None:
+            await self._older.send_resource_list_changed()
 
 
 def _changed(before: Snapshot | None, now: Snapshot | None) -> list[str]:

@@ -51,7 +51,6 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
         "nightly": ("nightly:nightly", "Train every skill that is due, and propose improvements."),
     },
-    "Remove": {"clean": ("clean:clean", "List what skillopt stores in this project, and remove what you name.")},
 }
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     heading: {

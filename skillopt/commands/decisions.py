@@ -20,9 +20,8 @@ from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.capabilities import capability_difference, describe_difference
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
-from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.branches import FILES_DIGEST
 from skillopt.versions.commit_message import TAKEN

@@ -9,27 +9,22 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import show
-from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import expect_chosen, find_login, find_served, nested_session
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
-from skillopt.execution.metering import PROBE
 from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Project, Selection
-from skillopt.protocols import Harness, Model, RolloutRequest
-from skillopt.rollouts import Status, Usage
 from skillopt.runs.forecast import what_it_can_show
-from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, escape_terminal_lines
 from skillopt.sandbox.bubblewrap import unboxed_checks
-from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.validation import check_trainable, validate
@@ -38,12 +33,9 @@ from skillopt.storage.schema import check_pages
 from skillopt.targets.chat import unopened_files
 from skillopt.targets.command_line.agreement import AgentTerms, is_unsandboxed_by_file
 from skillopt.targets.drivers import AGENTS, load_model
-from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Split, Suite
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
-
-_PROBE_SECONDS: Final = 180.0
-"""An agent starts and answers a word in less, also on a loaded machine."""
 
 _MOST_CHECKED: Final = 4
 """Skills that are checked where none is configured: each asks its servers, and one screen shows their rows."""
@@ -64,7 +56,6 @@ class _Check:
 def doctor(
     skill: SkillArgument = None,
     *,
-    probe: Annotated[bool, typer.Option("--probe", help="Also make one call for each role, which may cost.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check what a run needs, of one skill or of all.
@@ -78,7 +69,7 @@ def doctor(
                 terms.agree()
     if skill:
         Project.find(Path.cwd()).target(Selection(skill))  # one line says that there is none
-    checks = list(_checks(Path.cwd(), skill, probe=probe))
+    checks = list(_checks(Path.cwd(), skill))
     show({"checks": checks}, lambda _: "\n".join(_text(checks)), as_json=as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(2)
@@ -115,7 +106,7 @@ def _unagreed_agents() -> tuple[AgentTerms, ...]:
     return tuple(found.values())
 
 
-def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]:
+def _checks(folder: Path, skill: str | None) -> Iterator[_Check]:
     yield _Check("python", ok=True, found=sys.version.split()[0])
     if clash := namesake():
         yield _Check("import name", ok=False, found=clash)
@@ -149,7 +140,7 @@ def _checks(folder: Path, skill: str | None, *, probe: bool) -> Iterator[_Check]
         yield _Check("skills", ok=False, found=HOW_TO_BEGIN)
     here = [one.name for one in discovered.with_tasks or discovered.skills]
     for name in [skill] if skill else project.entries or here[:_MOST_CHECKED]:
-        yield from _skill(project, name, probe=probe)
+        yield from _skill(project, name)
 
 
 def _check(name: str, probe: Callable[[], str]) -> _Check:
@@ -181,7 +172,7 @@ def _forge(project: Project) -> str:
     return f"{settings.forge}, a token is set, branches go to {remote.name}"
 
 
-def _skill(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
+def _skill(project: Project, name: str) -> Iterator[_Check]:
     """Check that a skill can be trained; what a client or the specification finds wrong with it are warnings."""
     try:
         target = project.target(Selection(name))
@@ -202,7 +193,7 @@ def _skill(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
         yield from _suite(name, suite, target.settings)
     except SkilloptError as error:
         yield _Check(f"suite {name}", ok=False, found=str(error))
-    yield from _drivers(project, name, target.settings, probe=probe)
+    yield from _drivers(project, name, target.settings)
 
 
 def _suite(name: str, suite: Suite, settings: Settings) -> Iterator[_Check]:
@@ -225,8 +216,8 @@ def _suite(name: str, suite: Suite, settings: Settings) -> Iterator[_Check]:
         yield _Check(f"judge {name}", ok=True, found=count, warnings=(told,))
 
 
-def _drivers(project: Project, name: str, settings: Settings, *, probe: bool) -> Iterator[_Check]:
-    """Check each role of a skill: its driver, its login, and on demand one call."""
+def _drivers(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
+    """Check each role of a skill: its driver and its login."""
     try:
         expect_chosen(settings, harness=True, model=True)
     except SkilloptError as error:
@@ -245,25 +236,3 @@ def _drivers(project: Project, name: str, settings: Settings, *, probe: bool) ->
         served, told = find_served(chosen, settings)
         ready, found = ready and served, told or found
         yield _Check(f"{role} {name} {'server' if told else 'login'}", ok=ready, found=found)
-        if probe and row.ok and ready:
-            call = partial(_probe_harness, target) if role == "target" else partial(_probe_model, model)
-            yield _check(f"{role} {name} probe", call)
-
-
-def _probe_model(load: Callable[[], Model]) -> str:
-    reply = load().reply(PROBE)
-    return _answered(reply.text, reply.usage)
-
-
-def _probe_harness(load: Callable[[], Harness]) -> str:
-    task = Task("probe", "Reply with the one word: ready", VerifierSpec("exact"), timeout=_PROBE_SECONDS)
-    with Workspace.create() as workspace:
-        trajectory = load().run(RolloutRequest(None, task), workspace.path)
-    if trajectory.status is not Status.OK:
-        raise InfrastructureError(f"{trajectory.status.value}: {trajectory.reason}")
-    return _answered(trajectory.answer, trajectory.usage)
-
-
-def _answered(text: str, usage: Usage) -> str:
-    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
-    return f"answered {text.strip()[:40]!r}, {usage.tokens} tokens, {price}"

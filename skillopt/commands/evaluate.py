@@ -45,8 +45,7 @@ from skillopt.rollouts import Stream
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.placebo import placebo_of

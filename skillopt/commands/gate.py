@@ -48,9 +48,8 @@ from skillopt.runs.history import bring_lines, difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.safety.leaks import index_protected_text
-from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_fixture, read_skill

@@ -13,7 +13,7 @@ from skillopt.commands.options import JsonOption
 from skillopt.commands.output import interruptible, show
 from skillopt.errors import SuiteError, UsageError
 from skillopt.project import Project
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
 from skillopt.suites.formats import TASK_FORMATS

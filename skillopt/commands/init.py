@@ -20,8 +20,7 @@ from skillopt.contrib import find_driver
 from skillopt.errors import RepositoryError, UsageError
 from skillopt.execution.access import Choice, find_choices, toml_lines
 from skillopt.project import FoundSkill, Project
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver

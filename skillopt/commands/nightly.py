@@ -33,8 +33,7 @@ from skillopt.nightly.offers import RecordMaking
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
 from skillopt.reports.markdown import cited, paragraphs, print_markdown, web_link, write_table
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.storage.locks import state_folder
 
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
@@ -214,5 +213,5 @@ def _details(row: SkillNight) -> Iterator[str]:
     why = [text for text in (row.cause, row.reason) if text and row.training not in silent]
     if why:
         yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(cited(text, _LONGEST) for text in why)}"
-    told = (row.shrunk, row.recorded, row.described, *row.answers, *row.notes)
+    told = (row.recorded, row.described, *row.answers, *row.notes)
     yield from (f"{skill}: {cited(text, _LONGEST)}" for text in told if text)

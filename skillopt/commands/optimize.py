@@ -29,9 +29,8 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
-from skillopt.storage.notes import mark_reported
+from skillopt.safety.escaping import count_noun, escape_terminal
+from skillopt.storage.locks import mark_reported
 
 _TESTED: Final = {
     "accept": "shown to be better",

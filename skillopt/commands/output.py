@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
-from skillopt.safety.escaping import escape_json, escape_log_line, escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_json, escape_log_line, escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.project import Selection

@@ -19,8 +19,7 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
 from skillopt.nightly.offers import find_descriptions
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
 
 _LONGEST = 70
@@ -45,7 +44,6 @@ def shrink(
     drop_unexercised: Annotated[
         bool, typer.Option("--drop-unexercised", help="Also delete text that no task or request covers.")
     ] = False,
-    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task covers.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cost and power only; execute nothing.")] = False,
     options: RunOptions,
     start: StartOption = "auto",
@@ -79,18 +77,18 @@ def shrink(
     ask_to_pay(foresee_payment(selection, drafts=False), forecast.words, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = shrink_skill(selection, drop_unexercised=drop_unexercised, start=start, observer=observer)
-    lines = _text(found, verbose=verbose, unexercised=unexercised)
+    lines = _text(found, verbose=verbose)
     show(found, lambda _: "\n".join(lines), as_json=as_json)
 
 
-def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
+def _text(found: Shrunk, *, verbose: bool) -> Iterator[str]:
     saved = found.tokens_before - found.tokens_after
     share = f" ({-saved / found.tokens_before:.0%})" if saved else ""
     yield f"run {found.run} on {found.skill}: {found.tokens_before:,} → {found.tokens_after:,} tokens{share}, estimated"
     if found.headline is not None:
         yield f"old and new text compared: {found.headline.words}"
     yield escape_terminal(found.reason.rpartition("tokens: ")[2])
-    yield from _units(found, verbose=verbose, unexercised=unexercised)
+    yield from _units(found, verbose=verbose)
     yield from used_lines(found.spent, (found.rollouts, found.paid_rollouts))
     skill, draft = found.skill, found.draft
     if found.version:
@@ -104,7 +102,7 @@ def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
             yield f"next: skillopt take {skill}    (review it first: skillopt diff {skill} draft)"
 
 
-def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
+def _units(found: Shrunk, *, verbose: bool) -> Iterator[str]:
     """Count the units by what became of them, and list those that were asked for."""
     needed = [one for one in found.units if one.tasks]
     idle = [one for one in found.units if one.kept and not one.tasks]
@@ -112,7 +110,7 @@ def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
     if found.units:
         counts = f"{len(gone)} deleted, {len(needed)} kept because a task needs them"
         yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept because no task covers them"
-    for one in (*(needed + gone if verbose else ()), *(idle if unexercised or verbose else ())):
+    for one in needed + gone + idle if verbose else ():
         why = f"needed by {list_tasks(one.tasks)}" if one.tasks else "no task covers it" if one.kept else "deleted"
         text = escape_terminal(truncate(" ".join(one.text.split()), _LONGEST))
         yield f"  line {one.line:>3}  {one.tokens:>4} tokens  {text}  {why}"

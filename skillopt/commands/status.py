@@ -13,8 +13,7 @@ from skillopt.errors import SkilloptError
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import is_new_text
 from skillopt.runs.recorded import RunStatus, run_status
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.decisions import declined_runs

@@ -21,8 +21,7 @@ from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.runs.forecast import what_it_can_show
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite

@@ -36,7 +36,7 @@ from skillopt.loop.release_check import Released
 from skillopt.loop.rollout_plan import least_rollouts
 from skillopt.protocols import Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Rollout, Usage
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import PresetConstants, Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument

@@ -23,7 +23,7 @@ from skillopt.execution.metering import PROBE, OutOfBudget, expect
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.roots import task_roots
 from skillopt.sandbox.workspace import Workspace

@@ -13,7 +13,7 @@ from skillopt.loop.draft import Line
 from skillopt.loop.events import EditScreened
 from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.rollouts import Rollout
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.edits import Op
 
 _SURE: Final = 2.5

@@ -29,7 +29,7 @@ from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts.tried_edits import render_effect, write_digest
 from skillopt.rollouts import Rollout
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 
 _MANY_TASKS: Final = 24
 """Tasks from which what a single task shows is likely noise, and not all failing tasks run with a patch."""

@@ -14,8 +14,7 @@ from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code
 from skillopt.runs.decline import decline, drop_offered, undecline
-from skillopt.safety.escaping import truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, truncate
 from skillopt.skills.edits import Edit
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import DECLINED

@@ -60,7 +60,6 @@ class SkillNight:
     offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     described: str = ""
-    shrunk: str = ""
     recorded: str = ""
 
     @property

@@ -34,9 +34,8 @@ from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.proposal import ChangedTexts, measure_change
 from skillopt.runs.run import peoples_refusals, read_grading
 from skillopt.safety.credentials import mask
-from skillopt.safety.escaping import truncate
+from skillopt.safety.escaping import count_noun, truncate
 from skillopt.safety.lint import find_marks, lint_change
-from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill

@@ -33,30 +33,24 @@ from skillopt.nightly.offers import Night, RecordMaking, find_descriptions, offe
 from skillopt.nightly.skill_state import (
     NOT_DUE,
     Due,
-    SkillState,
     sort_by_priority,
     why_due,
     why_gone,
 )
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.plan import Start
 from skillopt.runs.records import make_record
-from skillopt.runs.run import open_draft
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
-from skillopt.shrink.run import shrink_skill
-from skillopt.shrink.shrinking import SHRINK
-from skillopt.skills.folder import SKILL_FILE, decode_skill
+from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import mark_reported
+from skillopt.storage.locks import mark_reported, writer_lock
 from skillopt.suites.config_lines import put_file
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
-from skillopt.versions.line_refs import all_lines
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.records import RECORDS, add_records
-from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed
+from skillopt.versions.refusals import REFUSALS, add_refusals, adopt_renamed, all_lines
 from skillopt.versions.remotes import Remote, Tips, find_stored_credentials
 
 
@@ -219,7 +213,6 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
             elif night.record != "only":
                 row = _train(night, selection, row, last=last)
-                row = _shrink(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
             row = _record(night, selection, row)
             if answers.ignored:
@@ -299,41 +292,6 @@ def _trained(night: Night, selection: Selection, start: Start, row: SkillNight, 
         return replace(row, training=training, reason=str(error), run=error.run)
     except SkilloptError as error:
         return replace(row, training=Training.FAILED, reason=str(error))
-
-
-def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNight) -> SkillNight:
-    """Shrink a skill where `[nightly] shrink` says so, after its training, within the remaining budget."""
-    if not state.target.settings.nightly.shrink or row.training not in (Training.FINISHED, Training.NOT_DUE):
-        return row
-    waits = night.why_waiting() or _why_not_shrunk(night, state)
-    if waits is None:
-        return row
-    if waits:
-        return replace(row, shrunk=f"not shrunk: {waits}")
-    try:
-        with night.remaining.metered() as meter:
-            done = shrink_skill(selection, start=state.start, observer=night.observer, allowance=meter)
-    except BusyError:
-        raise
-    except UsageError as error:
-        return replace(row, shrunk=f"not shrunk: {error}")
-    except SkilloptError as error:
-        return replace(row, training=Training.FAILED, reason=str(error))
-    row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
-    return row.with_usage(meter)
-
-
-def _why_not_shrunk(night: Night, state: SkillState) -> str | None:
-    """Return why a skill is not shrunk; empty where it is, None where this text was shrunk before on these tasks."""
-    target, repository = state.target, night.repository
-    text, suite = incumbent_of(target, repository, state.start).digest, target.suite().digest
-    made = next((one for one in state.versions if one.sha == state.tip and one.trailer("Tokens-After")), None)
-    runs = (run for run in night.ledger.runs(target.name) if run.kind == SHRINK and run.state == "finished")
-    tried = {decode_skill(run.skill, run.start).digest for run in runs if run.suite_digest == suite}
-    if text in tried or (made is not None and made.trailer("Suite-Digest") == suite):
-        return None
-    draft = open_draft(night.project.root, repository, target).tip
-    return "its draft waits for a person, and a shorter text would take its place" if draft else ""
 
 
 def _hand_over(night: Night, out: Path, found: Nightly) -> None:

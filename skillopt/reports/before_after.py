@@ -12,7 +12,7 @@ from skillopt.reports.html import print_page
 from skillopt.reports.markdown import cited, cut_middle, details, paragraphs, print_markdown, quote_block
 from skillopt.reports.rollouts import show_turns
 from skillopt.rollouts import Rollout, Trajectory
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import Task
 

@@ -33,8 +33,7 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.loop.gained import gained_by_gate
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 
 _MOST_NAMES: Final = 6  # a line of a terminal holds so many ids
 _LONGEST_REASON: Final = 200  # one that quotes edits can be as long as they are

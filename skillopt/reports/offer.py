@@ -28,7 +28,7 @@ from skillopt.reports.run_report import ReportLimits, run_details
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.tasks import digest_of

@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, quote_block
 from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.rollouts import Message, Rollout, Trajectory, repeat_number
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.storage.ledger import Ledger, ResultRow
 
 _MOST_ROLLOUTS: Final = 60  # with `_ROLLOUT` characters each, the page stays below two megabytes

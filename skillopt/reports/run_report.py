@@ -29,7 +29,7 @@ from skillopt.reports.terminal import print_terminal
 from skillopt.reports.view import FOLDS, Cell, EditView, Fate, HeatRow, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.trained_files import split_text

@@ -43,7 +43,7 @@ from skillopt.review.one_sided import (
 )
 from skillopt.review.result import Judged, Required, Standing, Watched
 from skillopt.rollouts import Reply, Rollout, Stream, Usage
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task

@@ -12,8 +12,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.rollouts import Rollout, Status, Trajectory
-from skillopt.safety.escaping import truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, truncate
 from skillopt.tasks import File, Task, VerifierSpec
 
 

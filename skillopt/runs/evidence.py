@@ -21,7 +21,7 @@ from skillopt.runs.recorded import TRAIN_REPEATS, proposal_repeats, rollouts_at,
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.notes import count_refused
+from skillopt.storage.locks import count_refused
 from skillopt.tasks import Split, Task
 
 _RUNS = 50  # newest, which are searched for rejected edits

@@ -26,7 +26,7 @@ from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import whole_repeats
 from skillopt.rollouts import Status
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.settings import GateRule, Metric, Preset, Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
@@ -89,12 +89,10 @@ _RUNS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a run can show: the smallest true gains that half of the runs detect, simulated; None for none."""
+    """Whether a run can show anything, and the gains that it can detect, in words."""
 
     can_show: bool
     words: str
-    least_proven: float | None = None
-    least_here: float | None = None
 
 
 @cache
@@ -148,7 +146,7 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
     last = f". A deterministic target needs at least {_COUNTED_ONCE} tasks" if judged < _COUNTED_ONCE else ""
     shown = ", ".join([*gains, f"{new} on new tasks{last}"])
     words = f"{left_out}{judges}. Detectable with 50% power (simulated): {shown}"
-    return Prospect(can_show=True, words=words, least_proven=proven, least_here=here)
+    return Prospect(can_show=True, words=words)
 
 
 def expect_prospect(suite: Suite, settings: Settings) -> Prospect:

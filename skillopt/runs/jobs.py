@@ -20,7 +20,7 @@ from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.recorded import RunStatus, run_status
 from skillopt.runs.run import open_draft
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.storage.jobs import Job, JobProgress, JobState, check_idle, start_job
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock

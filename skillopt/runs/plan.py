@@ -21,7 +21,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.notes import is_unreported
+from skillopt.storage.locks import is_unreported
 from skillopt.tasks import Suite
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of

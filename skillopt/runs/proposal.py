@@ -33,8 +33,7 @@ from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
+from skillopt.storage.locks import MOST_A_DAY, count_refused, note_refused, writer_lock
 from skillopt.tasks import Split, digest_of
 from skillopt.versions.decisions import edits_of
 

@@ -16,8 +16,7 @@ from typing import Final
 
 from skillopt.safety.credentials import mask
 from skillopt.safety.disguised_text import as_read, find_mixed_words
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT
 from skillopt.safety.unseen_text import located, page_parser
 from skillopt.skills.document import SkillDocument
@@ -175,7 +174,8 @@ def describe_difference(found: Sequence[NewCapability]) -> list[str]:
     """
     lines, removed = list[tuple[bool, str, int]](), sum(one.kind is DifferenceKind.REMOVED for one in found)
     for one in found:
-        said, text = f"new {one.kind.value}", _shown(one.text)
+        flat = escape_terminal(" ".join(mask(one.text).replace("`", "'").split()))
+        said, text = f"new {one.kind.value}", f"`{truncate(flat, _LONGEST_SHOWN)}`"
         if one.kind is DifferenceKind.REMOVED:
             said = "removed" if lines else f"{count_noun(removed, 'line')} removed"
         elif one.kind is DifferenceKind.CHANGED:
@@ -190,30 +190,22 @@ def describe_difference(found: Sequence[NewCapability]) -> list[str]:
     return [*(lines[at][1] for at in shown), *([f"and {rest} more (`diff`)"] if rest else [])]
 
 
-def _shown(text: str) -> str:
-    flat = escape_terminal(" ".join(mask(text).replace("`", "'").split()))
-    return f"`{truncate(flat, _LONGEST_SHOWN)}`"
-
-
 # What went, and what changed within a line.
 
 
 def _lost(before: str, after: str) -> Iterator[NewCapability]:
     old, new = _units(before), _units(after)
     gone, come = _without(old, new), _without(new, old)
-    pairs, dropped = _pair(gone, come), _dropped(old, new)
+    pairs = _pair(gone, come)
+    # The lines in whose place there is none: a rule that another one replaces is told, and need not wait.
+    blocks = SequenceMatcher(None, [unit[2] for unit in old], [unit[2] for unit in new], autojunk=False).get_opcodes()
+    dropped = {old[at][0] for tag, a, b, c, d in blocks if tag != "equal" and d - c < b - a for at in range(a, b)}
     for line, text, _ in (one for at, one in enumerate(gone) if at not in pairs):
         waits = line in dropped and _ITEM.match(text) is not None
         yield NewCapability(DifferenceKind.REMOVED, text, line, waits=waits)
     for at in sorted(pairs):
         line, text, _ = come[pairs[at]]
         yield NewCapability(DifferenceKind.CHANGED, _changes(_words(gone[at][1]), _words(text)), line)
-
-
-def _dropped(old: Sequence["_Unit"], new: Sequence["_Unit"]) -> set[int]:
-    """List the lines in whose place there is none: a rule that another one replaces is told, and need not wait."""
-    blocks = SequenceMatcher(None, [unit[2] for unit in old], [unit[2] for unit in new], autojunk=False).get_opcodes()
-    return {old[at][0] for tag, a, b, c, d in blocks if tag != "equal" and d - c < b - a for at in range(a, b)}
 
 
 _Unit = tuple[int, str, tuple[str, ...]]

@@ -1,12 +1,13 @@
-"""Escape untrusted text for display: hidden characters for every medium, control characters for terminals and logs.
+"""Write text for people: escape what is untrusted, truncate, and put numbers with their nouns.
 
-Nothing in an escaped text hides, and on a terminal or in a log it stays on its line and steers nothing.
+Hidden characters are escaped for every medium, control characters for terminals and logs: nothing in an escaped text
+hides, and on a terminal or in a log it stays on its line and steers nothing.
 """
 
 import re
 from collections.abc import Iterator
 
-from skillopt.safety.hidden_unicode import hidden_runs
+from skillopt.safety.disguised_text import hidden_runs
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -65,3 +66,12 @@ def escape_log_line(line: str) -> str:
     """Show a line in the log of a job so that it is no command to the service that runs the job."""
     line = line.replace("##[", "##\\[")
     return f"\\{line}" if line.lstrip().startswith("::") else line
+
+
+def count_noun(number: int, noun: str, several: str = "") -> str:
+    """Write a number with its noun.
+
+    >>> count_noun(1, "task"), count_noun(1200, "task"), count_noun(2, "query", "queries")
+    ('1 task', '1,200 tasks', '2 queries')
+    """
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"

@@ -101,7 +101,11 @@ def index_protected_text(suite: Suite) -> ProtectedText:
             # Options are compared as values too: a number may be all there is of an answer.
             place = {(_answer_class(split) if kind is LeakClass.VERIFIER else kind, at)}
             held_out = texts if split is not Split.TRAIN and kind is not LeakClass.VERIFIER else ()
-            numbers = ((word,) for word in chain.from_iterable(words) if _is_value(word))
+            numbers = (
+                (word,)
+                for word in chain.from_iterable(words)
+                if len(word) >= _LEAST_VALUE and _DIGIT.search(word) and not _YEAR.fullmatch(word)
+            )
             for value in chain(numbers, *map(_names, held_out)):
                 values[value] |= place
             for row in chain(*map(_first_cells, held_out if kind is LeakClass.HELD_OUT_ANSWER else ())):

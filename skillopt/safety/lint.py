@@ -12,9 +12,8 @@ from functools import lru_cache
 
 from skillopt.safety.capabilities import DifferenceKind, capability_difference
 from skillopt.safety.credentials import find_credentials, mask
-from skillopt.safety.disguised_text import as_read, without_entities
+from skillopt.safety.disguised_text import as_read, hidden_runs, without_entities
 from skillopt.safety.escaping import truncate
-from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.text_classes import LONGEST_LINE, LONGEST_TEXT, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument

@@ -6,7 +6,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import Headline, headline_of_verdict
@@ -20,17 +19,11 @@ from skillopt.shrink.shrinking import SHRINK, expect_shrinkable, shrink, shrink_
 from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import mark_reported
+from skillopt.storage.locks import mark_reported, writer_lock
 
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5
 """Rollouts of a task where no unit is needed: start, search, and both texts of the verdict."""
-
-
-def _most_rollouts(tasks: int, units: int) -> int:
-    """Return the rollouts where a quarter of the units is needed, fitted to `python -m benchmarks.shrink`."""
-    return round(_LEAST * tasks + units / 4 * (2 * math.log2(units) + 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +81,11 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     few = f"{judging} tasks are too few for a verdict: the result will be a draft"
     shows = few if margin is None else f"{judging} tasks can rule out that {margin:.0%} of tasks passed or more is lost"
     units = len(find_units(skill.document))
-    rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
-    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=rollouts)
+    # Where a quarter of the units is needed, fitted to `python -m benchmarks.shrink`.
+    most = round(_LEAST * judging + units / 4 * (2 * math.log2(units) + 8))
+    return ShrinkForecast(
+        skill.name, estimate_tokens(skill.text), units, judging, can_show=shows, rollouts=(_LEAST * judging, most)
+    )
 
 
 def shrink_skill(
@@ -98,10 +94,9 @@ def shrink_skill(
     drop_unexercised: bool = False,
     start: Start = "auto",
     observer: RunObserver | None = None,
-    allowance: Meter | None = None,
 ) -> Shrunk:
     """Shrink a skill, or go on with that; what loses nothing is a version, anything else that is shorter the draft."""
-    plan = make_plan(selection, proposer=_PROPOSER, allowance=allowance)
+    plan = make_plan(selection, proposer=_PROPOSER)
     observer = observer or RunObserver()
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:

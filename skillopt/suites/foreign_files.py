@@ -15,8 +15,7 @@ from skillopt.errors import SuiteError
 from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE, is_left_out
-from skillopt.suites.reading import read_suite_file
-from skillopt.suites.sources import Source, error_at
+from skillopt.suites.reading import Source, error_at, read_suite_file
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 

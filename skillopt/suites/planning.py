@@ -1,6 +1,5 @@
 """Plan which tasks teach and which decide: all where they are few, else fixed splits, with `test` where it can tell."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -46,37 +45,3 @@ def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]
             sizes[largest] -= 1
     train, val, test = sizes
     return train, val, test
-
-
-_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
-
-
-def split_by_date(ids: Sequence[str], placed: Mapping[str, Split]) -> dict[str, Split]:
-    """Put tasks whose ids begin with a date in splits, the oldest to `train`, so that none is older than what teaches.
-
-    A task goes to the split of its date where others are placed. Empty where an id has no date, or a day would be cut.
-
-    >>> split_by_date(["2024-01-05-a", "2024-03-01-b", "2024-02-01-c", "2024-04-01-d"], {})
-    {'2024-01-05-a': <Split.TRAIN: 'train'>, '2024-02-01-c': <Split.TRAIN: 'train'>, \
-'2024-03-01-b': <Split.VAL: 'val'>, '2024-04-01-d': <Split.VAL: 'val'>}
-    """
-    days = {name: found[0] for name in (*ids, *placed) if (found := _DATED.match(name))}
-    if len(days) < len({*ids, *placed}) or (len(ids) < 4 and not placed):  # noqa: PLR2004 - two to teach, two to judge
-        return {}
-    order = sorted(ids, key=lambda name: (days[name], name))
-    if placed:
-        taught = max((days[name] for name, split in placed.items() if split is Split.TRAIN), default="")
-        held = min((days[name] for name, split in placed.items() if split is Split.TEST), default="9")
-        return {
-            name: Split.TRAIN if days[name] <= taught else Split.TEST if days[name] >= held else Split.VAL
-            for name in order
-        }
-    starts = [at for at in range(1, len(order)) if days[order[at]] != days[order[at - 1]]]
-    # The youngest fifth; below ten it is one task, which tells nothing.
-    tested = round(len(order) / 5) if len(order) >= 10 else 0  # noqa: PLR2004 - as above
-    val = min(starts, key=lambda at: abs(at - len(order) // 2), default=0)
-    test = min((at for at in starts if at > val), key=lambda at: abs(at - len(order) + tested), default=len(order))
-    if not val:
-        return {}
-    parts = (order[:val], order[val : test if tested else None], order[test:] if tested else ())
-    return {name: split for split, names in zip(Split, parts, strict=True) for name in names}

@@ -14,7 +14,7 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.config_lines import put_file
-from skillopt.suites.sources import read_yaml
+from skillopt.suites.reading import read_yaml
 from skillopt.suites.trials import TrialResult, Tried
 from skillopt.suites.writing import folder_names, task_entry, yaml_text
 from skillopt.tasks import VerifierSpec

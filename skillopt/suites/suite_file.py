@@ -10,8 +10,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
-from skillopt.suites.planning import split_by_date
-from skillopt.suites.sources import parse_yaml, read_yaml
+from skillopt.suites.reading import parse_yaml, read_yaml
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.suites.writing import yaml_text
 from skillopt.tasks import Split, Suite, Task
@@ -42,8 +41,8 @@ def suite_file_of(suite: Path) -> Path:
 def add_tasks(path: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """Append tasks to a suite file and see that the suite can be read; otherwise the file stays as it is.
 
-    Tasks whose ids begin with a date are put in splits by it. Else, where the tasks of the file say their splits, the
-    new ones go to `train` and `val` in turn; one of which a task in another split tells goes to that task's.
+    Where the tasks of the file say their splits, the new ones go to `train` and `val` in turn; one of which a task in
+    another split tells goes to that task's.
     """
     before = path.read_text(encoding="utf-8") if path.exists() else None
     old = [task.id for task in tasks_in(path)]
@@ -54,9 +53,7 @@ def add_tasks(path: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str,
             f"expected ids that no other task has, found {', '.join(twice)}; rename them in the review file"
         )
     placed = {task.id: split for split, task in read_tasks(path).tasks if split is not None} if old else {}
-    sides = split_by_date(ids, placed) if placed or not old else {}
-    if placed and not sides:
-        sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
+    sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)} if placed else {}
     try:
         whole = _put(path, before or "", entries, ids, sides)
         if sides and (leaks := find_split_leaks(whole)):

@@ -23,7 +23,6 @@ class Agent:
     register: str
     login: str
     sessions: tuple[str, ...]
-    logs: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,11 @@ AGENTS: Final[Mapping[str, Agent]] = {
         register="claude mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.claude_code.client:find_claude_login",
         sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
-        logs="skillopt.targets.claude_code.sessions:ClaudeSessions",
     ),
     "codex": Agent(
         register="codex mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.codex.client:find_codex_login",
         sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
-        logs="skillopt.targets.codex.sessions:CodexSessions",
     ),
 }
 """Every agent with a driver of its own."""

@@ -89,13 +89,6 @@ class DraftBranch:
         return as_written and all(map(SkillPlace.parse(self.path).holds, changed))
 
 
-def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
-    """List the branches of versions and drafts, by their full names, with their newest commits."""
-    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", *_OURS)
-    rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
-    return tuple((name, sha) for sha, name in rows)
-
-
 def people_commits(repository: Repository, skill: str, tip: str, *options: str) -> list[str]:
     """List the commits to a tip, within what options of `rev-list` say, that are not of a skill's training."""
     ours = {version.sha for version in repository.versions(skill, tip)}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from skillopt.gate.grades import GRADE
-from skillopt.safety.hidden_unicode import without_hidden
+from skillopt.safety.disguised_text import without_hidden
 
 NEEDS_A_PERSON: Final = "Needs-A-Person"
 """Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import AwareDatetime, Field
 
 from skillopt.tasks import Task, digest_of
-from skillopt.versions.line_refs import StoredLine, add_lines, object_at, parse_lines, stored_lines
+from skillopt.versions.refusals import StoredLine, add_lines, object_at, parse_lines, stored_lines
 from skillopt.versions.repository import Repository
 
 RECORDS: Final = "refs/skillopt/record/"

@@ -1,25 +1,81 @@
-"""What people refused of a skill: each edit with who refused it and why, on a ref of its own that outlives branches.
+"""What people refused of a skill, as lines of JSON on a ref of its own, which outlives branches.
 
-The ref leads to one file of JSON lines, sorted by time. Lines are only added, so that what two clones wrote is joined
-by taking the lines of both.
+Such a ref leads to one blob of lines, sorted by time; the record of accepted texts is kept likewise. Lines are only
+added, so that what two clones wrote is joined by taking the lines of both. A checkout brings none of these refs, so
+they are fetched by name.
 """
 
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from skillopt.errors import EditError
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.decisions import PersonsWord, write_edit
 from skillopt.versions.git_process import run_git
-from skillopt.versions.line_refs import StoredLine, add_lines, all_lines, object_at, parse_lines, stored_lines
-from skillopt.versions.repository import Repository
+from skillopt.versions.objects import read_found
+from skillopt.versions.repository import SKILL_NAME, Repository
+
+
+class StoredLine(BaseModel):
+    """One line: what was written at a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: AwareDatetime
+
+
+_Stored = TypeVar("_Stored", bound=StoredLine)
+
+
+def object_at(repository: Repository, ref: str) -> str:
+    """Return the object that a ref leads to; empty for none."""
+    return run_git(repository.root, "for-each-ref", "--format=%(objectname)", ref).decode().strip()
+
+
+def stored_lines(repository: Repository, sha: str) -> tuple[str, ...]:
+    """Read the lines of an object, as they are; none where it is not here."""
+    content = read_found(repository.root, [sha])[0] if sha else None
+    return tuple((content or b"").decode("utf-8", "replace").splitlines())
+
+
+def all_lines(repository: Repository, refs: str) -> dict[str, tuple[str, ...]]:
+    """Read the lines of every skill that has some, by its name."""
+    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", refs).decode()
+    rows = ((sha, name.removeprefix(refs)) for sha, name in (row.split(" ", 1) for row in listed.splitlines()))
+    return {skill: stored_lines(repository, sha) for sha, skill in rows if SKILL_NAME.fullmatch(skill)}
+
+
+def parse_lines(kind: type[_Stored], lines: Iterable[str]) -> list[_Stored]:
+    """Read lines; one that cannot be read is left out."""
+    found: list[_Stored] = []
+    for line in lines:
+        with suppress(ValidationError, EditError):
+            found.append(kind.model_validate_json(line))
+    return found
+
+
+def add_lines(repository: Repository, ref: str, kind: type[_Stored], lines: Iterable[str], most: int = 0) -> None:
+    """Join lines with those of a ref, sorted by time, of which the newest stay; fails where the ref has moved."""
+    known = object_at(repository, ref)
+    rows = {
+        (found.at.astimezone(UTC), line): f"{line}\n"
+        for line in (*stored_lines(repository, known), *lines)
+        for found in parse_lines(kind, [line])
+    }
+    content = "".join([rows[key] for key in sorted(rows)][-most:]).encode()
+    written = run_git(repository.root, "hash-object", "-w", "--stdin", stdin=content).decode().strip()
+    if content and written != known:
+        repository.move_branch(ref, known or None, written)
+
 
 REFUSALS: Final = "refs/skillopt/refusals/"
 

@@ -28,10 +28,9 @@ from skillopt.versions.branches import (
     people_commits,
 )
 from skillopt.versions.commit_message import single_line
-from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
-from skillopt.versions.line_refs import all_lines, object_at
+from skillopt.versions.git_process import disabled_hooks, read_config, try_git
 from skillopt.versions.records import RECORDS, add_records
-from skillopt.versions.refusals import REFUSALS, add_refusals
+from skillopt.versions.refusals import REFUSALS, add_refusals, all_lines, object_at
 from skillopt.versions.repository import Repository
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -131,12 +130,6 @@ class Remote:
         if any(self.repository.ref_tip(sha) is None for sha in found.all):
             raise RemoteError(f"{self._shown} changed while it was read; run this again")
         return found
-
-    def fetch_commit(self, commit: str, tips: Tips) -> None:
-        """Fetch all of the default branch where a shallow clone lacks a commit."""
-        shallow = run_git(self.repository.root, "rev-parse", "--is-shallow-repository") == b"true\n"
-        if shallow and self.repository.ref_tip(commit) is None:
-            self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
     def fast_forward(self, skill: str, tip: str) -> None:
         """Move a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays.

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from skillopt.tasks import File
-from tests.fakes.mcp_clients import TOKEN, accept, serving
+from tests.fakes.mcp_clients import accept, serving
 from tests.fakes.repositories import make_repository
-from tests.fakes.token_forwarder import forward
 
 pytestmark = pytest.mark.agents
 
@@ -134,8 +133,8 @@ def results(suite: Suite, folder: Path, *arguments: str) -> dict[str, list[Check
     """Run all scenarios against the server; give the checks of each."""
     project = make_repository(folder / "project")
     accept(project, File("references/more.md", b"More.\n"), text="- Sort.\n")
-    with serving(project, SKILLOPT_MCP_TOKEN=TOKEN) as (_, _, port), forward(port, TOKEN) as url:
-        suite("server", "--url", f"{url}/mcp", "--suite", "all", "--output-dir", str(folder / "out"), *arguments)
+    with serving(project) as url:
+        suite("server", "--url", url, "--suite", "all", "--output-dir", str(folder / "out"), *arguments)
     found = {}
     for place in (folder / "out").iterdir():
         scenario = re.sub(r"^server-|-\d{4}-\d\d-\d\dT[-\d]+Z$", "", place.name)

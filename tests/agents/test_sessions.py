@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from skillopt.contrib.history.claude_sessions import ClaudeSessions
+from skillopt.contrib.history.codex_sessions import CodexSessions
+from skillopt.contrib.history.past_session import LineTally, SessionKind, find_logs, read_log
 from skillopt.contrib.history.requests import session_requests
-from skillopt.targets.drivers import AGENTS, load_part
-from skillopt.targets.past_session import LineTally, SessionKind, find_logs, read_log
 from tests.agents.sessions import WAYS, Session, make_place, run_session
 from tests.agents.transcripts import PAGES, page_of, without_sizes
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE
@@ -44,7 +45,7 @@ def answers(session: Session, tool: str) -> list[str]:
 
 
 def test_the_log_that_the_client_kept_is_read_and_left_out_as_headless_and_as_our_own(session: Session) -> None:
-    reader = load_part(AGENTS["claude-code" if session.way.client == "claude" else "codex"].logs)
+    reader = ClaudeSessions if session.way.client == "claude" else CodexSessions
     tally, logs = LineTally(), reader({}, session.project.parent / "home")
     (path,) = (one for one in find_logs(logs.folder, tally) if logs.may_hold(one, (str(session.project),)))
     kept = logs.read(read_log(path, tally), tally, lambda *_: True)

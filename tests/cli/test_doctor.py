@@ -92,17 +92,6 @@ def test_a_chat_target_for_a_skill_that_names_scripts_is_a_warning(tmp_path: Pat
     )
 
 
-def test_a_probe_spends_one_call_for_each_role_and_says_what_it_took(tmp_path: Path) -> None:
-    ended = skillopt(make_project(tmp_path / "project"), "doctor", "--probe", "--json")
-
-    rows = {row["name"]: row for row in json.loads(ended.stdout)["checks"]}
-
-    assert ended.returncode == 0
-    for role in ("target", "optimizer"):
-        assert rows[f"{role} rows probe"]["found"].startswith("answered ")
-        assert rows[f"{role} rows probe"]["found"].endswith(" tokens, $0.0000")
-
-
 @pytest.mark.parametrize(
     ("line", "row", "words"),
     [

@@ -291,17 +291,15 @@ class TestDrafts:
         assert ("person must look" in forge.pulls[1]["body"], "ssh box" in forge.pulls[1]["body"]) == (True, True)
 
 
-def test_a_night_that_shrinks_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
+def test_a_night_after_a_shrink_offers_the_shorter_text_with_what_needs_it(nights: Nights, forge: FakeForge) -> None:
     rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(6))]
     nights.person(append(SKILL_FILE, "".join(f"- {rule}\n" for rule in rules)))
-    nights.person(append("skillopt.toml", "\n[nightly]\nshrink = true\n"))
-    row = nights.night()["rows"]
-    assert re.match(r"shrink: \d+ → \d+ tokens: ", row["shrunk"])
+    nights.night("--max-usd", "1e-10")
+    assert skillopt(nights.folder, "shrink", "rows").returncode == 0
+    nights.run("--max-usd", "1e-10")
     (pull,) = forge.pulls.values()
     assert re.fullmatch(r"rows: \d+ → \d+ tokens, nothing lost, shown here", pull["title"])
     assert re.search(r"Write dates as YYYY-MM-DD\.</code> \| \d+ \| stays \| <code>\w+", pull["body"])
-    again = nights.run()["rows"]
-    assert (again["training"], again["shrunk"], again["offer"]["action"], len(forge.pulls)) == ("not due", "", "", 1)
 
 
 def test_a_version_that_is_not_offered_is_told_with_the_reason(nights: Nights, forge: FakeForge) -> None:

@@ -12,7 +12,7 @@ from skillopt.gate.grades import Grade
 from skillopt.project import Project, Selection
 from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.runs.proposal import EditsProposal, check, propose
-from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
+from skillopt.storage.locks import MOST_A_DAY, count_refused, note_refused
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.mcp_clients import say

@@ -22,7 +22,7 @@ from skillopt.rollouts import Reply, Rollout
 from skillopt.runs.jobs import start_evaluation
 from skillopt.storage.jobs import Job, JobState, find_job, wait_for_job
 from skillopt.storage.ledger import Ledger, unpack_answer
-from skillopt.storage.notes import is_unreported
+from skillopt.storage.locks import is_unreported
 from tests.fakes.held_provider import HeldProvider, HeldRun, held_run, read_until
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 from tools.fake_providers.fake_anthropic import fake_anthropic

@@ -31,7 +31,6 @@ MODERN = {
 }
 """What every request of 2026-07-28 says about its sender, under `_meta`."""
 
-TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
 _SECONDS = 240
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -137,31 +136,31 @@ class Pipe:
 def pipe(folder: Path, *arguments: str, **environment: str) -> Iterator[Pipe]:
     """Start the server as a client does; it is stopped when the test ends, or takes much too long."""
     command = [sys.executable, "-m", "skillopt_mcp", *arguments]
-    # What is printed there is read of a server that says its port; else it would fill the pipe.
-    errors = subprocess.PIPE if "--http" in arguments else subprocess.DEVNULL
     whole = {**os.environ, **environment}
     with subprocess.Popen(
-        command, cwd=folder, env=whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+        command, cwd=folder, env=whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         timer = threading.Timer(_SECONDS, process.kill)
         timer.start()
         try:
             yield Pipe(process)
         finally:
-            if "--http" in arguments:
-                process.send_signal(signal.SIGINT)
             process.communicate()  # which closes the pipe, so that the server ends by itself
             timer.cancel()
 
 
 @contextmanager
-def serving(project: Path, **environment: str) -> Iterator[tuple[Pipe, str, int]]:
-    """Serve HTTP, and give what was printed first and the port."""
-    with pipe(project, "--http", "--port", "0", **environment) as server:
-        assert server.process.stderr is not None
-        said = ""
-        while "serving http://" not in said:
-            line = server.process.stderr.readline().decode()
-            assert line, "the server ended"
-            said += line
-        yield server, said, int(said.rpartition(":")[2].partition("/")[0])
+def serving(project: Path) -> Iterator[str]:
+    """Serve HTTP, and give the address."""
+    command = [sys.executable, "-m", "tests.fakes.mcp_http"]
+    path = {"PYTHONPATH": os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))}
+    with subprocess.Popen(command, cwd=project, env={**os.environ, **path}, stderr=subprocess.PIPE) as process:
+        timer = threading.Timer(_SECONDS, process.kill)
+        timer.start()
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().decode().removeprefix("serving ").strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+            timer.cancel()

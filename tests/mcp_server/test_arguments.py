@@ -51,7 +51,7 @@ def refused(**arguments: object) -> str:
         ({"name": "r" * 9}, "name: expected a text of at most 8 characters, found 'rrrrrrrrr'"),
         ({"name": "rows", "max_usd": 0}, "max_usd: expected a number above 0, found 0"),
         ({"name": "rows", "max_usd": "$5"}, "max_usd: expected a number, found '$5'"),
-        ({"name": "rows", "lines": "a"}, "lines: expected a list, found 'a'"),
+        ({"name": "rows", "lines": "a"}, 'lines: expected a list, as in ["one", "two"], found \'a\''),
         ({"name": "rows", "lines": [{}]}, "expected the argument 'lines.0.text', found none; add it"),
         ({"name": "rows", "lines": [{"text": "ab"}, 3]}, "lines.1: expected an object, found 3"),
         ({"name": "rows", "lines": [{"text": "ab", "time": 2}]}, "argument 'lines.0.time'; did you mean 'times'?"),

@@ -78,7 +78,7 @@ def test_a_file_has_each_setting_in_its_table() -> None:
         ({"forge": "none"}, r"skillopt.toml: expected forge in \[nightly\], found it at the top"),
         ({"nightly": {"seed": 4}}, r"expected seed at the top, before every \[table\], found it in \[nightly\]"),
         ({"nightly": {"fork": 4}}, r"\[nightly\]: unknown setting 'fork'; did you mean 'forge'"),
-        ({"nightly": 4}, r"found nightly = 4; write \[nightly\] on a line .* its settings: forge, remote,"),
+        ({"nightly": 4}, r"found nightly = 4; write \[nightly\] on a line .* its settings: forge, remote"),
     ],
 )
 def test_a_setting_in_the_wrong_table_is_told_its_place(values: dict[str, object], problem: str) -> None:

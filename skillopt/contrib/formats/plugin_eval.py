@@ -18,8 +18,7 @@ from skillopt.suites.foreign_files import (
     repository_of,
     task_id,
 )
-from skillopt.suites.reading import Collection, Reading, Trigger
-from skillopt.suites.sources import Source, error_at, parse_yaml, read_yaml
+from skillopt.suites.reading import Collection, Reading, Source, Trigger, error_at, parse_yaml, read_yaml
 from skillopt.tasks import File, Task
 
 _CASE: Final = "case.yaml"

@@ -16,8 +16,16 @@ from skillopt.errors import SuiteError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, tool_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id
-from skillopt.suites.reading import Collection, Reading, Trigger
-from skillopt.suites.sources import Source, error_at, read_json, read_json_lines, read_yaml
+from skillopt.suites.reading import (
+    Collection,
+    Reading,
+    Source,
+    Trigger,
+    error_at,
+    read_json,
+    read_json_lines,
+    read_yaml,
+)
 from skillopt.tasks import Task
 
 _FILE: Final = "file://"

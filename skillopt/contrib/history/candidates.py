@@ -10,7 +10,7 @@ from typing import Final
 from skillopt.contrib.history.redaction import Redaction
 from skillopt.contrib.history.requests import Request, failure_key
 from skillopt.gate.families import ALIKE, likeness, wording
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.suites.near_copies import is_near_copy, near_copies, word_digests
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 

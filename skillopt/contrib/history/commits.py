@@ -18,7 +18,7 @@ from skillopt.contrib.history.changed_lines import read_patch
 from skillopt.contrib.history.commit_checks import CheckedChange, TestCommand, prove_change, why_not
 from skillopt.contrib.history.own_names import OwnNames
 from skillopt.contrib.history.redaction import Redaction
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.near_copies import is_near_copy, word_digests
 from skillopt.suites.review_file import put_candidates

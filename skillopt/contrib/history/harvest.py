@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -18,17 +18,19 @@ from skillopt.commands.output import interruptible, show
 from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed, how_to_accept
 from skillopt.contrib.history.candidates import grouped_requests, make_candidate, without_twins
 from skillopt.contrib.history.change_prompts import without_frame
+from skillopt.contrib.history.claude_sessions import ClaudeSessions
+from skillopt.contrib.history.codex_sessions import CodexSessions
 from skillopt.contrib.history.commit_checks import find_test_command
 from skillopt.contrib.history.commits import CommitHarvest
 from skillopt.contrib.history.own_names import OwnNames
+from skillopt.contrib.history.past_session import LineTally, PastSession, SessionKind, find_logs, read_log
 from skillopt.contrib.history.redaction import FindSecrets, Redaction, secret_scanner
 from skillopt.contrib.history.requests import Request, repeated_failures, session_requests
 from skillopt.errors import UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.project import Project, Selection, Target
-from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import review_lock
@@ -37,17 +39,12 @@ from skillopt.suites.near_copies import word_digests
 from skillopt.suites.review_file import Decision, put_candidates, read_candidates, remove
 from skillopt.suites.suite_file import tasks_in
 from skillopt.suites.writing import task_entry
-from skillopt.targets.drivers import AGENTS, load_part
-from skillopt.targets.past_session import LineTally, PastSession, SessionKind, find_logs, read_log
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import commit_at, files_at, worktree_roots
 
-if TYPE_CHECKING:  # drivers are imported on use
-    from skillopt.targets.claude_code.sessions import ClaudeSessions
-    from skillopt.targets.codex.sessions import CodexSessions
-
-    _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
+_SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
+_READERS: Final[Mapping[str, type[_SessionLogs]]] = {"claude-code": ClaudeSessions, "codex": CodexSessions}
 
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
@@ -451,8 +448,8 @@ def _why_not(session: PastSession, within: Callable[[str], bool], kinds: set[Ses
 
 def _found(
     read: _ReadSessions, roots: tuple[str, ...], clients: Sequence[str], places: Sequence[Path]
-) -> Iterator[tuple["_SessionLogs", Path]]:
-    readers: list[_SessionLogs] = [load_part(AGENTS[client].logs)(os.environ, Path.home()) for client in clients]
+) -> Iterator[tuple[_SessionLogs, Path]]:
+    readers = [_READERS[client](os.environ, Path.home()) for client in clients]
     if not places:
         yield from ((logs, path) for logs in readers for path in _recent(read, logs, roots))
     for place in places:
@@ -463,7 +460,7 @@ def _found(
             yield from [(logs, path) for logs in readers if (logs.client == "codex") == codex][:1]
 
 
-def _recent(read: _ReadSessions, logs: "_SessionLogs", roots: tuple[str, ...]) -> Iterator[Path]:
+def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...]) -> Iterator[Path]:
     since = time.time() - _NEWEST
     for path in find_logs(logs.folder, read.tally):
         if not logs.may_hold(path, roots):

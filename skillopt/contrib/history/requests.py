@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.targets.past_session import PastSession, PastTurn
+from skillopt.contrib.history.past_session import PastSession, PastTurn
 
 _LEAST_WORDS: Final = 4  # fewer only go on with what was said before
 _LONGEST: Final = 6_000  # characters; what is longer is a document that was pasted

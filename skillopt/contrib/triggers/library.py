@@ -15,7 +15,7 @@ from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Project
 from skillopt.reports.markdown import cited, write_table
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import read_document

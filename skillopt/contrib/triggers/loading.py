@@ -11,7 +11,7 @@ from skillopt.gate.comparison import Pairs
 from skillopt.gate.judge_noise import share_interval
 from skillopt.protocols import Discovery, RolloutRequest, Runner, Verifier
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, skills_loaded
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
 

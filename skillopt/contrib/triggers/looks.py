@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skillopt.storage.notes import append_note, read_notes
+from skillopt.storage.locks import append_note, read_notes
 
 _LOOKS: Final = "trigger-looks"
 _BASIS: Final = "trigger-basis"

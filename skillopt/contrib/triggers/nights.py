@@ -29,8 +29,7 @@ from skillopt.storage.locks import writer_lock
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import Version
-from skillopt.versions.line_refs import stored_lines
-from skillopt.versions.refusals import refusals_of
+from skillopt.versions.refusals import refusals_of, stored_lines
 
 _MOST_ROWS: Final = 60  # trailers that a pull request shows
 _COUNTED: Final = re.compile(r"\d{1,6}/\d{1,6}", re.ASCII)

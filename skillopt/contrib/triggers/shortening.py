@@ -20,7 +20,7 @@ from skillopt.gate.decide import LOSS_ERRORS, ONE_LOOK, Question, Terms, Verdict
 from skillopt.gate.grades import Against
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Stream
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 

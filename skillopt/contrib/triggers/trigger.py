@@ -27,8 +27,7 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.rollouts import Stream
-from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 

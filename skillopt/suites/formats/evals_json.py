@@ -16,8 +16,18 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.checks import TaskCheck, criterion, one_line, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import SUITE_FOLDERS, Folder, holds_answers, repository_of
-from skillopt.suites.reading import Collection, Reading, Trigger, collide
-from skillopt.suites.sources import Source, error_at, numbered_lines, read_json, read_json_line, read_yaml
+from skillopt.suites.reading import (
+    Collection,
+    Reading,
+    Source,
+    Trigger,
+    collide,
+    error_at,
+    numbered_lines,
+    read_json,
+    read_json_line,
+    read_yaml,
+)
 from skillopt.tasks import File, Task, VerifierSpec
 
 _KEYS: Final = {

@@ -11,8 +11,7 @@ from skillopt.errors import RepositoryError, SuiteError
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading, check_inputs, collide
-from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
+from skillopt.suites.reading import Reading, Source, check_inputs, collide, error_at, read_json_lines, read_yaml
 from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 from skillopt.versions.history import read_tree

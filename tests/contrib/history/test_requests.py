@@ -1,7 +1,7 @@
 """Requests of sessions, what was said against their results, and repeated failures."""
 
+from skillopt.contrib.history.past_session import PastSession, PastTurn, SessionKind
 from skillopt.contrib.history.requests import is_correction, session_requests
-from skillopt.targets.past_session import PastSession, PastTurn, SessionKind
 
 
 def session(*turns: PastTurn, name: str = "a") -> PastSession:

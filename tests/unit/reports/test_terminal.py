@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from skillopt.reports.markdown import box, bullets, cited, details, paragraphs, quote_block, write_table
 from skillopt.reports.terminal import print_terminal
-from skillopt.safety.hidden_unicode import hidden_runs
+from skillopt.safety.disguised_text import hidden_runs
 
 
 @given(st.text())

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillopt.safety.disguised_text import hidden_runs
 from skillopt.safety.escaping import escape_hidden, escape_log_line, escape_terminal, escape_terminal_lines, truncate
-from skillopt.safety.hidden_unicode import hidden_runs
 
 TEXT = st.one_of(st.text(), st.text(alphabet="a\u202e\u200b\ufeff\x1b\x00\n\t\r\u2028 :#["))
 

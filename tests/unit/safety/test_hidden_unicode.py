@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.safety.hidden_unicode import hidden_runs, without_hidden
+from skillopt.safety.disguised_text import hidden_runs, without_hidden
 
 
 @given(st.text(alphabet=st.sampled_from("ab \u200b\u200d\ufe0f👍❤1\u20e3\U000e0061\x00é漢"), max_size=30))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.sources import read_json
+from skillopt.suites.reading import read_json
 from skillopt.tasks import File, Task
 
 DOCS = Path(__file__).parents[3] / "docs" / "tasks-and-verifiers.md"

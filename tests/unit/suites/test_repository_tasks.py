@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.suites import load_suite
-from skillopt.suites.planning import split_by_date
 from skillopt.suites.suite_file import add_tasks
 from skillopt.suites.writing import task_entry
-from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.tasks import Task, VerifierSpec
 from tests.fakes.merged_history import make_history
 from tests.fakes.projects import git
 
@@ -60,32 +59,3 @@ def test_tasks_of_other_commits_are_other_tasks_and_are_written_with_their_commi
     assert other.content_digest != task.content_digest
     assert task_entry(task)["repository"] == {"commit": task.tree.commit, "without": ["tests", "AGENTS.md"]}
     assert "repository" not in task_entry(Task("t", "Do.", VerifierSpec("exact")))
-
-
-def test_tasks_with_dates_are_put_in_splits_by_them_and_later_ones_go_where_they_belong(project: Path) -> None:
-    suite = project / "suites" / "agents" / "suite.yaml"
-    prompts = [f"Read {word} bills of the {word}." for word in ("ship", "cab", "inn", "shop")]
-    add_tasks(suite, [entry(project, f"2026-01-0{day}-t", text) for day, text in enumerate(prompts, 1)])
-    first = {task.id: split for split, task in load_suite(suite).splits}
-    add_tasks(suite, [entry(project, "2026-01-01-late", "Write a poem on rain, with rhymes.")])
-    second = {task.id: split for split, task in load_suite(suite).splits}
-
-    assert list(first.values()) == [Split.TRAIN, Split.TRAIN, Split.VAL, Split.VAL]
-    assert second == {**first, "2026-01-01-late": Split.TRAIN}
-
-
-def test_of_many_the_youngest_are_held_out_and_no_day_is_cut() -> None:
-    days = [1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 9]
-    ids = [f"2026-01-{day:02}-{name}" for day, name in zip(days, "abcdefghijkl", strict=True)]
-    found = split_by_date(ids[::-1], {})
-    parts = {split: [name for name, own in found.items() if own is split] for split in Split}
-
-    assert [len(names) for names in parts.values()] == [6, 3, 3]
-    assert max(parts[Split.TRAIN])[:10] < min(parts[Split.VAL])[:10]
-    assert max(parts[Split.VAL])[:10] < min(parts[Split.TEST])[:10]
-    placed = {"2026-01-03-a": Split.TRAIN, "2026-01-09-b": Split.TEST}
-    assert split_by_date(["2026-01-05-x", "2026-01-09-y", "2026-01-03-z"], placed) == {
-        "2026-01-03-z": Split.TRAIN,
-        "2026-01-05-x": Split.VAL,
-        "2026-01-09-y": Split.TEST,
-    }

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.suites.sources import parse_yaml
+from skillopt.suites.reading import parse_yaml
 from skillopt.suites.writing import write_suite, yaml_text
 from skillopt.tasks import File, Task, VerifierSpec
 

@@ -23,7 +23,7 @@ COMMAND = 'command = ["a"]\n'
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('skills = ".my/skills"', "expected command, found none"),
+        ('skills = ".my/skills"', "expected the field 'command', found none"),
         (f'{COMMAND}skils = ".x"', "unknown field 'skils'; did you mean 'skills'?"),
         (f'{COMMAND}answer = {{ wen = {{ type = "x" }}, text = "y" }}', "field 'answer.wen'; did you mean 'when'?"),
         ('command = "my-agent run"', "command: expected a list, as"),

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from skillopt.tasks import Task, VerifierSpec
-from skillopt.versions.line_refs import all_lines
 from skillopt.versions.records import RECORDS, add_records, measured, records_of
+from skillopt.versions.refusals import all_lines
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git

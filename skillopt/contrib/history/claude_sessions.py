@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import INTERRUPTED, LineTally, PastSession, SessionKind, spoken_words
+from skillopt.contrib.history.past_session import INTERRUPTED, LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent, text_of_parts
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")

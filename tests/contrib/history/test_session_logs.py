@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.targets.claude_code.sessions import ClaudeSessions
-from skillopt.targets.codex.sessions import CodexSessions
-from skillopt.targets.past_session import (
+from skillopt.contrib.history.claude_sessions import ClaudeSessions
+from skillopt.contrib.history.codex_sessions import CodexSessions
+from skillopt.contrib.history.past_session import (
     LONGEST_SESSION_LINE,
     LineTally,
     PastSession,

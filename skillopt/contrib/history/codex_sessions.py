@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from skillopt.targets.past_session import LineTally, PastSession, SessionKind, spoken_words
+from skillopt.contrib.history.past_session import LineTally, PastSession, SessionKind, spoken_words
 from skillopt.targets.stream import StreamEvent
 
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
