@@ -1,7 +1,7 @@
 """A pull request as one value, and its title and text made of that; what a reviewer needs is on the first screen."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from shlex import quote
@@ -24,7 +24,6 @@ from skillopt.reports.markdown import (
     tell_acts,
     tell_difference,
 )
-from skillopt.reports.run_report import ReportLimits, run_details
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
@@ -153,24 +152,16 @@ def offer_mark(view: OfferView) -> str:
 
 
 def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
-    """Write the text; where it is too long, details go first, then words of edits."""
-    for body in _shorter_and_shorter(view):
+    """Write the text; where it is too long, words of edits go first, then edits."""
+    fewer = replace(view, edits=view.edits[:_FIRST_EDITS])
+    for body in (_body(view, _LONGEST), _body(view, _SHORTEST), _body(fewer, _SHORTEST), _headline(view)):
         text = f"{comment_marker(view.skill)}\n\n{offer_mark(view)}\n\n{print_markdown(body, readable=True)}"
         if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the headline, found {limit}")
 
 
-def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
-    for limits in (ReportLimits(rows=40), ReportLimits(text=120, rows=10)):
-        yield _body(view, _LONGEST, run_details(view.run, limits) if view.run else "")
-    yield _body(view, _LONGEST, "")
-    yield _body(view, _SHORTEST, "")
-    yield _body(replace(view, edits=view.edits[:_FIRST_EDITS]), _SHORTEST, "")
-    yield _headline(view)
-
-
-def _body(view: OfferView, longest: int, more: str) -> str:
+def _body(view: OfferView, longest: int) -> str:
     diff = _diff(view)
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
@@ -201,7 +192,8 @@ def _body(view: OfferView, longest: int, more: str) -> str:
             _dropped(view),
             _cost(view),
             take,
-            details("Tasks, reasons and everything else", paragraphs(_flips(view), *reasons, more)),
+            details("Tasks and reasons", paragraphs(_flips(view), *reasons)),
+            f"Everything recorded of its run: `skillopt report {quote(view.run.run)}`." if view.run else "",
         )
     )
 
