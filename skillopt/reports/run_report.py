@@ -42,9 +42,6 @@ _OUTCOMES: Final = {
 }
 _MOST_REASON: Final = 300  # of an error of a provider: more is the text of a page
 _MOST_QUOTE: Final = 200  # of what a suspicious rollout said: two lines of a terminal
-_MOST_VERSIONS: Final = 12
-"""Columns of the table of tasks that fit beside the names of tasks on a screen."""
-
 _SPLITS: Final = ("train", "val", *FOLDS, "test", "")
 
 
@@ -185,7 +182,7 @@ def _edit(view: EditView) -> str:
 def _changes(view: RunView) -> str:
     """Show what each version changes, folded away."""
     shown = []
-    for before, after in [*pairwise(view.versions)][-_MOST_VERSIONS:]:
+    for before, after in pairwise(view.versions):
         change = diff_documents(SkillDocument(before.text), SkillDocument(after.text))
         told = paragraphs(
             f"Grade: {name_grade(after.grading)}." if after.grading else "",
@@ -338,33 +335,25 @@ def _tasks_by_version(view: RunView) -> str:
     """Show how each task went under each version; of each split what broke or fails stands first."""
     if not view.heat:
         return "No rollout of these versions is recorded."
-    places = [*range(len(view.versions))]
-    if len(places) > _MOST_VERSIONS:
-        places = [0, *places[-(_MOST_VERSIONS - 1) :]]
     rows: list[tuple[str, ...]] = []
     for split in _SPLITS:
-        ran = [row for row in view.heat if row.split == split and any(row.cells[at].repeats for at in places)]
-        lines = sorted((_line(row, places) for row in ran), key=lambda line: line[0])
+        ran = [row for row in view.heat if row.split == split and any(cell.repeats for cell in row.cells)]
+        lines = sorted(map(_line, ran), key=lambda line: line[0])
         rows += [(split or "?", *cells) for _, cells in lines]
-    columns = ("split", "task", *(f"v{view.versions[at].number}" for at in places))
+    columns = ("split", "task", *(f"v{version.number}" for version in view.versions))
     legend = (
         "`pass` and `fail`, with the verifier's score where it is partial; with repeats, how many passed. "
         "`·` was not evaluated, which is not a failure."
     )
-    hidden = len(view.versions) - len(places)
-    return paragraphs(
-        legend,
-        write_table(columns, rows),
-        f"{count_noun(hidden, 'version')} after the first left out." if hidden else "",
-    )
+    return paragraphs(legend, write_table(columns, rows))
 
 
-def _line(row: HeatRow, places: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+def _line(row: HeatRow) -> tuple[int, tuple[str, ...]]:
     """Return the cells of a task, and how much it needs a look: broken, not passing in the end, fixed, the rest."""
     cells: list[str] = []
     flips: set[str] = set()
     last = Cell()
-    for cell in (row.cells[at] for at in places):
+    for cell in row.cells:
         shown = "·"
         if cell.repeats:
             shown = "pass" if cell.passed else f"fail {cell.score:.2f}" if cell.score else "fail"
