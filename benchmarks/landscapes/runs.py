@@ -15,7 +15,6 @@ from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.optimizer import train
 from skillopt.protocols import Model
 from skillopt.settings import TABLES, Settings, make_settings
@@ -96,7 +95,7 @@ def run_job(job: Job) -> Run:
     for reruns in range(_MOST_RERUNS):
         watch = Watch(world, settings, runner, start.document, suite, job.seed)
         try:
-            for event in train(start, suite, settings, runner, spent=[ErrorSpent(job.spent)] if job.spent else ()):
+            for event in train(start, suite, settings, runner, spent=[job.spent] if job.spent else ()):
                 runner.keep_failures()
                 watch.take(event)
         except InvalidMeasurementError:

@@ -15,7 +15,7 @@ from skillopt.figures import read_headline
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
-from skillopt.runs.recorded import error_budget
+from skillopt.runs.recorded import count_calibration, error_budget
 from skillopt.runs.run import grade_of
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line, target_words, why_stale
@@ -25,6 +25,8 @@ from skillopt.versions.repository import Repository
 
 _WIDEST: Final = 110
 """Characters of an edit that are shown."""
+
+_LEAST_DRAFTS: Final = 5  # fewer say nothing of a probability
 
 
 def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
@@ -40,8 +42,9 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
         suite = target.suite() if target.suite_path is not None else None
     allowed = 1.0 - target.settings.confidence
     error = error_budget(project.root, listed.versions, suite, target.name, allowed) if suite else None
+    calibration = count_calibration(project.root)
     if not as_json:
-        typer.echo(fold_lines("\n".join(_lines(listed, harness, error, edits))))
+        typer.echo(fold_lines("\n".join(_lines(listed, harness, error, edits, calibration))))
         return
     versions = [
         asdict(one)
@@ -49,7 +52,7 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
         | {"harness": _trained_on(one), "stale": why_stale(_trained_on(one), harness)}
         for one in listed.versions
     ]
-    beside = {"versions": versions, "harness": harness, "error": error, "edits": edits}
+    beside = {"versions": versions, "harness": harness, "error": error, "edits": edits, "calibration": calibration}
     typer.echo(as_json_text(asdict(listed) | beside))
 
 
@@ -78,7 +81,11 @@ def _trained_on(version: Version) -> str:
 
 
 def _lines(
-    listed: ListedVersions, harness: str, error: ErrorBudget | None, edits: Sequence[NumberedEdit]
+    listed: ListedVersions,
+    harness: str,
+    error: ErrorBudget | None,
+    edits: Sequence[NumberedEdit],
+    calibration: tuple[int, int],
 ) -> Iterator[str]:
     yield f"branch {listed.branch}" if listed.versions else f"{listed.skill}: no versions yet"
     for one in listed.versions:
@@ -95,6 +102,9 @@ def _lines(
     if error is not None and error.spent:
         spent = f"error budget of these val tasks: {error.spent:.3f} of {error.allowed:g} used"
         yield f"{spent}, {error.left:.3f} left; new tasks add more"
+    decided, better = calibration
+    if decided >= _LEAST_DRAFTS:
+        yield f"of {decided} drafts called 80-90% better that a later run decided about, {better} were shown better"
     if (draft := listed.draft) is not None:
         version = draft.version
         yield f"draft {version.sha[:SHORT]}  {version.at}  {escape_terminal(version.subject)}  {draft.words}"

@@ -12,7 +12,6 @@ from skillopt.commands.options import (
     RunOptions,
     SkillArgument,
     StartOption,
-    VerboseOption,
     YesOption,
     with_run_options,
 )
@@ -47,7 +46,6 @@ def optimize(
     options: RunOptions,
     start: StartOption = "auto",
     yes: YesOption = False,
-    verbose: VerboseOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,7 +56,7 @@ def optimize(
     """
     selection = options.select(skill)
     ask_to_train(selection, yes=yes, quiet=quiet)
-    with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
     news, shown = news_of_run(selection, made)

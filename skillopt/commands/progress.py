@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: one line a step, and a live line on a terminal; every event where it is asked for."""
+"""Progress of a run on stderr: one line a step, and a live line on a terminal."""
 
 import time
 from collections.abc import Callable
@@ -48,19 +48,18 @@ class ProgressObserver(RunObserver):
         self,
         *,
         quiet: bool = False,
-        verbose: bool = False,
         proposal: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._verbose, self._proposal, self._clock = verbose, proposal, clock
+        self._proposal, self._clock = proposal, clock
         self._settings: Settings | None = None
         self._asked = self._replayed = 0
         self._spent = Usage()
         self._place = _STARTING
         self._planned = 0
         self._noted = JobProgress()
-        self._lines = RunLines(verbose=verbose)
+        self._lines = RunLines()
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
         if self._console.is_terminal and not quiet:
@@ -91,7 +90,7 @@ class ProgressObserver(RunObserver):
 
     def replays(self, events: int) -> None:
         """Print nothing for what an earlier command printed."""
-        self._replayed = 0 if self._verbose else events
+        self._replayed = events
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""

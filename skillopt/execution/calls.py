@@ -18,7 +18,6 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.comparison import Pairs, Tally, check_coverage, compare, expect_measured, tally
 from skillopt.gate.decide import Question, Verdict, decide
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -348,7 +347,7 @@ def run_training(
     suite: Suite,
     released: Released,
     *,
-    spent: Sequence[ErrorSpent] = (),
+    spent: Sequence[float] = (),
     refused: Sequence[PeoplesRefusal] = (),
 ) -> OptimizeResult:
     """Train as recorded; the API and the command `optimize` share it.

@@ -196,6 +196,8 @@ def compare(
         math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units
     )
     looks, runs = _looks(tested, metric, families)
+    steps = task_gains(tested.before, tested.after, metric)
+    turn = -1.0 if math.fsum(steps.values()) < 0 else 1.0  # so that a loss is explained as a gain is
     return Comparison(
         pairs=rows,
         low=low,
@@ -208,7 +210,7 @@ def compare(
         runs=runs,
         gains=tuple(_units_of(gains, families)),
         partial=partial,
-        explained=is_explained(_towards(task_gains(tested.before, tested.after, metric)), tested.rollouts),
+        explained=is_explained([turn * gain for gain in steps.values()], tested.rollouts),
         tossed=is_tossed(pairs.rollouts),
         covered=bool(rows) and min(len(sides[0]), len(sides[1])) >= coverage * len(wanted),
     )
@@ -276,12 +278,6 @@ def _by_task(rollouts: Iterable[Rollout], metric: Metric) -> dict[str, float]:
         if rollout.score is not None:
             scores[rollout.task_id].append(metric.of(rollout.score))
     return {task: fmean(values) for task, values in scores.items()}
-
-
-def _towards(gains: Mapping[str, float]) -> list[float]:
-    """Return gains in the direction in which they go, so that a loss is explained as a gain is."""
-    turn = -1.0 if math.fsum(gains.values()) < 0 else 1.0
-    return [turn * gain for gain in gains.values()]
 
 
 def _units_of(gains: Mapping[str, float], families: Mapping[str, str]) -> list[float]:

@@ -3,7 +3,7 @@
 Who compares chooses the question, the tasks and the error; loops, commands and reports only read what came of it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final, assert_never
@@ -187,13 +187,7 @@ def _grade(comparison: Comparison, question: Question, terms: Terms, *, shown: b
 
 def _verdict(comparison: Comparison, outcome: Outcome, reason: str, tested: Tested, grading: Grading) -> Verdict:
     return Verdict(
-        pairs=comparison.pairs,
-        low=comparison.low,
-        high=comparison.high,
-        missing=comparison.missing,
-        unmeasured=comparison.unmeasured,
-        costs=comparison.costs,
-        judge=comparison.judge,
+        **{one.name: getattr(comparison, one.name) for one in fields(Figures) if one.init},
         outcome=outcome,
         reason=reason,
         confidence=1.0 - tested.p_value,

@@ -18,14 +18,6 @@ LEAST_ERROR: Final = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorSpent:
-    """What one comparison, or one run, spent, and the share of today's tasks that it looked at."""
-
-    error: float
-    shared: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorBudget:
     """Error allowed, spent and left."""
 
@@ -33,10 +25,9 @@ class ErrorBudget:
     spent: float = 0.0
 
     @classmethod
-    def after(cls, promised: float, earlier: Iterable[ErrorSpent | float]) -> "ErrorBudget":
+    def after(cls, promised: float, earlier: Iterable[float]) -> "ErrorBudget":
         """Add up what was spent of the error promised, by run or by comparison, in any order."""
-        known = (one if isinstance(one, ErrorSpent) else ErrorSpent(one) for one in earlier)
-        return cls(_SPENDABLE * promised, sum(one.error * one.shared for one in known))
+        return cls(_SPENDABLE * promised, sum(earlier))
 
     @property
     def left(self) -> float:

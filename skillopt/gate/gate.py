@@ -11,7 +11,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Comparison, Pairs, check_coverage, compare, expect_measured, least_gain
 from skillopt.gate.decide import Question, Terms, Verdict, decide
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.families import find_families
 from skillopt.gate.grades import Against, Grade
 from skillopt.gate.sign_flips import LookPlan
@@ -58,7 +58,7 @@ class Gate:
         runner: Runner,
         *,
         first_repeat: int = 0,
-        looked: Iterable[ErrorSpent | float] = (),
+        looked: Iterable[float] = (),
     ) -> None:
         self._tasks = tuple(tasks)
         self._order = list(self._tasks)
@@ -312,10 +312,10 @@ class Gate:
         new = [task for task in tasks if known[task.id] is None]
         requests = [RolloutRequest(incumbent, task, repeat) for task in new]
         requests += [RolloutRequest(candidate, task, repeat) for task in tasks]
-        order = list(range(len(requests)))
-        Random(f"{self._settings.seed}/order/{repeat}").shuffle(order)
-        found = dict(zip(order, self._runner.rollouts([requests[at] for at in order]), strict=True))
-        rollouts = [found[at] for at in range(len(requests))]
+        # A batch runs one text after the other, so only which goes first is drawn.
+        turn = len(new) * Random(f"{self._settings.seed}/order/{repeat}").randrange(2)
+        found = self._runner.rollouts(requests[turn:] + requests[:turn])
+        rollouts = [*found[len(found) - turn :], *found[: len(found) - turn]]
         made = {task.id: rollout for task, rollout in zip(new, rollouts, strict=False)}
         before = [known[task.id] or made[task.id] for task in tasks]
         pairs = Pairs(before, rollouts[len(new) :])

@@ -6,7 +6,6 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 from collections.abc import Callable, Iterator, Sequence
 
 from skillopt.errors import SuiteError, UnreadRepliesError
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import grade_draft, measure_baseline, run_last_gate
 from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted
@@ -28,7 +27,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     settings: Settings,
     runner: Runner,
     released: Released | None = None,
-    spent: Sequence[ErrorSpent] = (),
+    spent: Sequence[float] = (),
     *,
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),

@@ -6,7 +6,6 @@ from random import Random
 from typing import Final
 
 from skillopt.gate.comparison import Pairs
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, HERE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.loop import events
@@ -54,7 +53,7 @@ class ProposalTerms:
     """
 
     number: int = 0
-    spent: Sequence[ErrorSpent | float] = ()
+    spent: Sequence[float] = ()
     draft: Sequence[Edit] = ()
     ran: Sequence[Rollout] = ()
     refused: Sequence[PeoplesRefusal] = ()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final
 
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.consultation import Optimizer
@@ -74,7 +73,7 @@ class TrainingRun:
         suite: Suite,
         settings: Settings,
         runner: Runner,
-        spent: Sequence[ErrorSpent] = (),
+        spent: Sequence[float] = (),
         refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.start = self.epoch_start = skill

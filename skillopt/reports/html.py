@@ -34,7 +34,8 @@ def print_page(heading: str, about: str, text: str, footer: str) -> str:
         return f"\x02{len(texts) - 1}\x03"
 
     head, *parts = _SECTION.split(replace_marked(text, keep))
-    anchors = _anchors(parts[::2])
+    own = (_TOKEN.sub(str(at), name).lower() for at, name in enumerate(parts[::2]))  # the place tells tasks apart
+    anchors = [re.sub("[^a-z0-9]+", "-", words).strip("-") for words in own]
     parser, tables = MarkdownIt("commonmark").enable("table"), count(1)
     for kind in ("html_block", "html_inline"):
         parser.add_render_rule(kind, _own_html)
@@ -95,16 +96,6 @@ that would not be seen.</p>
 </body>
 </html>
 """
-
-
-def _anchors(names: Sequence[str]) -> list[str]:
-    """Name the sections by our own words in their headings."""
-    found: list[str] = []
-    for name in names:
-        own = re.sub("\x02\\d+\x03", "", name).lower()
-        anchor = re.sub(r"[^a-z0-9]+", "-", own).strip("-") or "part"
-        found.append(f"{anchor}-{len(found)}" if anchor in found else anchor)
-    return found
 
 
 def _own_html(

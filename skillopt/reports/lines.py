@@ -21,12 +21,10 @@ from skillopt.loop.events import (
     LinesReviewed,
     PatchTested,
     PromptSkipped,
-    ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
     StepFailed,
     TasksSetAside,
-    TextScreened,
     TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
@@ -101,7 +99,7 @@ class StepLog:
                 return self._close(lambda one: one is self._open.get(event.step))
             case RunEnded() | GateDecided():
                 return self._close(lambda _: True)
-            case _ if event_line(event) and not isinstance(event, EditRefused | TextScreened):
+            case _ if event_line(event):
                 return self._close(lambda one: not one.edits)
         return []
 
@@ -113,24 +111,19 @@ class StepLog:
 
 
 class RunLines:
-    """Tells a run in lines: a step in one, all else as it happens; with `verbose`, each event alone."""
+    """Tells a run in lines: a step in one, all else as it happens."""
 
-    def __init__(self, *, verbose: bool = False) -> None:
-        self._verbose = verbose
+    def __init__(self) -> None:
         self._steps = StepLog()
 
     def tell(self, event: Event) -> list[tuple[str, bool]]:
         """Return what is to be said now, and of each line whether work went before it, so that its cost is worth it."""
-        ended, line, worked = self._steps.note(event), event_line(event), isinstance(event, GateDecided)
-        if self._verbose:
-            return [(line, worked or isinstance(event, PatchTested))] if line else []
+        ended, line = self._steps.note(event), event_line(event)
         lines = [(step.line, bool(step.edits or step.end)) for step in ended]
-        in_step = isinstance(event, TrainMeasured | PatchTested | EditScreened | EditRefused | TextScreened)
-        # Said at the end of its step, where it did anything; the result of the command repeats what was withheld.
-        said = isinstance(event, DraftChanged | ReleaseCheckWithheld)
-        said = said or (isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection"))
-        if line and not (in_step or said):
-            lines.append((line, worked))
+        # Said at the end of its step, where it did anything.
+        failed = isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection")
+        if line and not (failed or isinstance(event, DraftChanged)):
+            lines.append((line, isinstance(event, GateDecided)))
         return lines
 
 
@@ -144,16 +137,6 @@ def event_line(event: Event) -> str:
     """Return what happened in a line; empty for what is too small to tell."""
     words = _WORDS.get(type(event))
     return words(event) if words else ""
-
-
-def _screened(event: EditScreened) -> str:
-    runs = f" ({event.failed} of {count_noun(event.runs, 'run')})" if event.runs else ""
-    return f"{'kept' if event.kept else 'dropped'} {event.edit.id}, {_cut(event.edit.summary)}: {event.reason}{runs}"
-
-
-def _unit(event: TextScreened) -> str:
-    needed = f" ({_names(event.tasks)})" if event.tasks else ""
-    return f"line {event.line} {'kept' if event.kept else 'deleted'}: {event.reason}{needed}: {_cut(event.text)}"
 
 
 def _flagged(event: LinesReviewed) -> str:
@@ -187,19 +170,11 @@ def _raised(event: CapsRaised) -> str:
 _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     RunStarted: lambda it: f"{it.skill} on suite {it.suite}",
     BaselineMeasured: lambda it: f"baseline: {tally_words(it.tally, VAL)}",
-    TrainMeasured: lambda it: f"{tally_passed(it.tally)} train tasks pass",
     VerifierSuspected: lambda it: f"check the verifier of task {it.task}: {it.reason} ({it.by})",
     PromptSkipped: lambda it: (
         f"no proposal for {count_noun(len(it.tasks), 'task')} ({_names(it.tasks)}): {_cut(it.reason)}"
     ),
     EditUnreadable: lambda it: f"left out part of a reply: {_cut(it.reason)}: {_cut(it.text)}",
-    EditRefused: lambda it: f"left out {it.edit.id}, {_cut(it.edit.summary)}: {_cut(it.reason)}",
-    PatchTested: lambda it: (
-        f"patch test of {count_noun(len(it.edits), 'edit')} on {count_noun(len(it.tasks), 'failing task')}: "
-        f"{len(it.passed)} fixed, {len(it.moved)} improved or fixed"
-    ),
-    EditScreened: _screened,
-    TextScreened: _unit,
     StepFailed: lambda it: f"{it.stage}: {_cut(it.reason)}",
     LinesReviewed: _flagged,
     GateDecided: _gated,
@@ -210,7 +185,6 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     HeldOutTestMeasured: lambda it: (
         f"held-out test, look {it.look}: {comparison_words(it.verdict, HELD_OUT)}: {it.verdict.outcome.value}"
     ),
-    ReleaseCheckWithheld: lambda it: f"held-out test withheld: {it.reason}",
     CapsRaised: _raised,
 }
 

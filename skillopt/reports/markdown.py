@@ -96,7 +96,7 @@ def list_names(names: Sequence[str], most: int = 1_000_000, longest: int = 200) 
     """List untrusted names, and count those beyond the limit."""
     shown = ", ".join(cited(name, longest) for name in names[:most])
     left = len(names) - most
-    return (f"{shown}, {left} more" if shown else f"{left} tasks") if left > 0 else shown or "—"
+    return f"{shown}, {left} more" if left > 0 else shown or "—"
 
 
 def tell_difference(found: Sequence[NewCapability]) -> str:

@@ -1,7 +1,6 @@
 """A pull request as one value, and its title and text made of that; what a reviewer needs is on the first screen."""
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from shlex import quote
@@ -24,7 +23,6 @@ from skillopt.reports.markdown import (
     tell_acts,
     tell_difference,
 )
-from skillopt.reports.run_report import ReportLimits, run_details
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
@@ -46,8 +44,6 @@ _FIRST_EDITS: Final = 10  # the same of edits
 _MOST_TASKS: Final = 4  # a row of an edit stays a line
 _LONGEST: Final = 160  # characters of an edit: a line of the page
 _SHORTEST: Final = 30  # as many as tell an edit from others where there are hundreds
-_MOST_EDITS: Final = 400
-"""So many edits of the shortest form fit into `OFFER_LIMIT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,28 +149,20 @@ def offer_mark(view: OfferView) -> str:
 
 
 def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
-    """Write the text; where it is too long, details go first, then words of edits."""
-    for body in _shorter_and_shorter(view):
+    """Write the text; where it is too long, words of edits go first, then edits."""
+    fewer = replace(view, edits=view.edits[:_FIRST_EDITS])
+    for body in (_body(view, _LONGEST), _body(view, _SHORTEST), _body(fewer, _SHORTEST), _headline(view)):
         text = f"{comment_marker(view.skill)}\n\n{offer_mark(view)}\n\n{print_markdown(body, readable=True)}"
         if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the headline, found {limit}")
 
 
-def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
-    for limits in (ReportLimits(rows=40), ReportLimits(text=120, rows=10)):
-        yield _body(view, _LONGEST, run_details(view.run, limits) if view.run else "")
-    yield _body(view, _LONGEST, "")
-    yield _body(view, _SHORTEST, "")
-    yield _body(replace(view, edits=view.edits[:_FIRST_EDITS]), _SHORTEST, "")
-    yield _headline(view)
-
-
-def _body(view: OfferView, longest: int, more: str) -> str:
+def _body(view: OfferView, longest: int) -> str:
     diff = _diff(view)
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
-    edits = [_box(edit, longest) for edit in view.in_force][:_MOST_EDITS]
+    edits = [_box(edit, longest) for edit in view.in_force]
     why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
     reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
     drop = "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
@@ -201,7 +189,8 @@ def _body(view: OfferView, longest: int, more: str) -> str:
             _dropped(view),
             _cost(view),
             take,
-            details("Tasks, reasons and everything else", paragraphs(_flips(view), *reasons, more)),
+            details("Tasks and reasons", paragraphs(_flips(view), *reasons)),
+            f"Everything recorded of its run: `skillopt report {quote(view.run.run)}`." if view.run else "",
         )
     )
 
@@ -278,17 +267,12 @@ def _box(offered: OfferedEdit, longest: int) -> str:
         "replace": f"{old} becomes {new}",
         "rewrite": f"rewrites {cited(edit.section, 60)}: {new}",
     }.get(edit.op.value, new)
-    tasks = _tasks(offered.fixed or edit.tasks)
-    said = f" — {'fixed' if offered.fixed else 'for'} {tasks}" if tasks else ""
+    tasks = offered.fixed or edit.tasks
+    said = f" — {'fixed' if offered.fixed else 'for'} {list_names(tasks, _MOST_TASKS, 60)}" if tasks else ""
     if found is not None and found.runs:
         runs = f"{found.failed} of {count_noun(found.runs, 'run')}"
         said += f"{';' if said else ' —'} needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
     return f"[x] **{offered.number}** {shown}{said} <!-- skillopt edit: {offered.key} -->"
-
-
-def _tasks(tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
-    more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
-    return ", ".join(cited(task, 60) for task in tasks[:most]) + more
 
 
 def _dropped(view: OfferView) -> str:
@@ -326,7 +310,7 @@ def _flips(view: OfferView) -> str:
         return ""
     verdict = view.claim.verdict
     rows = [
-        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(names, 200)}"
+        f"{count_noun(len(names), 'task')} {what}{f': {list_names(names, 200, 60)}' if names else ''}"
         for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
     ]
     return f"### Tasks fixed and broken\n\n{bullets(rows)}"

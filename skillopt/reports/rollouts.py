@@ -1,8 +1,7 @@
 """Recorded rollouts that a page may show, each cut to what a page can hold."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Final
 
 from skillopt.reports.markdown import cited, cut_middle, details, list_names, paragraphs, quote_block
@@ -20,15 +19,6 @@ _ROLLOUT: Final = 24_000
 _MOST_TEXT, _LEAST_TEXT = 3000, 40
 
 
-@dataclass(frozen=True, slots=True)
-class PageRollout:
-    """A rollout with the version and the split that it is of."""
-
-    rollout: Rollout
-    version: str
-    split: str
-
-
 def read_rollouts(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = _MOST_ROLLOUTS) -> str:
     """Show recorded rollouts of tasks known to be train, or in the first of two folds, unless all are asked."""
     splits = {row.task: row.split for row in view.heat}
@@ -39,28 +29,29 @@ def read_rollouts(ledger: Ledger, view: RunView, *, all_splits: bool = False, mo
     chosen = choose_rollouts(listed, most)
     found = ledger.rollouts([row.key for row in chosen])
     shown = [
-        PageRollout(found[row.key], names.get(row.skill, "draft"), splits.get(row.task, ""))
+        (found[row.key], names.get(row.skill, "draft"), splits.get(row.task, "") if all_splits else "")
         for row in chosen
         if row.key in found
     ]
     return show_rollouts(view, shown, len(listed), all_splits=all_splits)
 
 
-def show_rollouts(view: RunView, shown: Sequence[PageRollout], listed: int, *, all_splits: bool = False) -> str:
-    """Tell of the rollouts that were chosen of all that are listed."""
+def show_rollouts(
+    view: RunView, shown: Sequence[tuple[Rollout, str, str]], listed: int, *, all_splits: bool = False
+) -> str:
+    """Tell of the rollouts that were chosen of all that are listed, each with its version and, if named, its split."""
     of = "all splits" if all_splits else "the first half" if view.folded else "the train tasks"
     hidden = " Other tasks are not shown, so that nobody writes edits for them; `--all-splits` does."
     told = (
         f"{len(shown):,} of {listed:,} recorded rollouts of {of}: tasks that went differently first, then "
         f"failing ones.{'' if all_splits else hidden}"
     )
-    rollouts = [_rollout(one, all_splits=all_splits) for one in shown] or ["No rollout is on record."]
+    rollouts = [_rollout(*one) for one in shown] or ["No rollout is on record."]
     return paragraphs("## Rollouts", told, *rollouts)
 
 
-def _rollout(shown: PageRollout, *, all_splits: bool) -> str:
-    rollout = shown.rollout
-    facts = [shown.version, f"run {repeat_number(rollout.repeat)}", *([shown.split] if all_splits else [])]
+def _rollout(rollout: Rollout, version: str, split: str) -> str:
+    facts = [version, f"run {repeat_number(rollout.repeat)}", *filter(None, [split])]
     if rollout.score is not None:
         facts.append("passed" if rollout.score.passed else f"not passed, score {rollout.score.value:.2f}")
     feedback, files = rollout.score.feedback if rollout.score else "", rollout.trajectory.files_changed
@@ -109,15 +100,13 @@ def _turn(message: Message, most: int) -> Iterator[str]:
 
 def choose_rollouts(rows: Iterable[ResultRow], most: int = _MOST_ROLLOUTS) -> list[ResultRow]:
     """Choose rollouts to show: tasks that went differently first, failing ones, then the rest, spread over tasks."""
-    by_task: dict[str, list[ResultRow]] = {}
-    for row in sorted(rows, key=lambda row: (row.score, row.skill, row.repeat)):
-        by_task.setdefault(row.task, []).append(row)
-    ranked: list[tuple[tuple[int, bool, bool, str], ResultRow]] = []
-    for task, mine in by_task.items():
-        failed, passed = [row for row in mine if not row.passed], [row for row in mine if row.passed]
+    rows = sorted(rows, key=lambda row: (row.score, row.skill, row.repeat))
+    results = {(row.task, row.passed) for row in rows}
+    seen = Counter[tuple[str, bool]]()
+
+    def rank(row: ResultRow) -> tuple[int, bool, bool, str]:
+        seen[row.task, row.passed] += 1
         # Of a task that flipped, a failure beside a success tells most.
-        flipped = bool(failed and passed)
-        for place, pair in enumerate(zip_longest(failed, passed) if flipped else [(row,) for row in mine]):
-            ranked += [((place, not flipped, row.passed, task), row) for row in pair if row is not None]
-    ranked.sort(key=lambda pair: pair[0])
-    return sorted((row for _, row in ranked[:most]), key=lambda row: (row.task, row.passed, row.skill, row.repeat))
+        return seen[row.task, row.passed], (row.task, not row.passed) not in results, row.passed, row.task
+
+    return sorted(sorted(rows, key=rank)[:most], key=lambda row: (row.task, row.passed, row.skill, row.repeat))

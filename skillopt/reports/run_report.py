@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from shlex import quote
 from typing import Final
@@ -43,18 +42,7 @@ _OUTCOMES: Final = {
 }
 _MOST_REASON: Final = 300  # of an error of a provider: more is the text of a page
 _MOST_QUOTE: Final = 200  # of what a suspicious rollout said: two lines of a terminal
-_MOST_VERSIONS: Final = 12
-"""Columns of the table of tasks that fit beside the names of tasks on a screen."""
-
 _SPLITS: Final = ("train", "val", *FOLDS, "test", "")
-
-
-@dataclass(frozen=True, slots=True)
-class ReportLimits:
-    """How long a report may be: characters of a text, and rows of a table or names in a list."""
-
-    text: int = 1000
-    rows: int = 1_000_000
 
 
 def render_markdown(view: RunView) -> str:
@@ -71,18 +59,23 @@ def render_page(view: RunView, rollouts: str = "") -> str:
     """Return the run as one HTML page, with rollouts before its settings."""
     kind = "run" if view.kind == "training" else view.kind
     footer = "Written by SkillOpt from the record of the run; no number is from a model's text."
-    return print_page(view.skill, f"{kind} {view.run}", _report(view, ReportLimits(rows=150), rollouts), footer)
+    return print_page(view.skill, f"{kind} {view.run}", _report(view, rollouts), footer)
 
 
 def _titled(view: RunView) -> str:
     title = f"# {cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}"
-    return paragraphs(title, _report(view, ReportLimits(text=5000)))
+    return paragraphs(title, _report(view))
 
 
-def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
+def _report(view: RunView, rollouts: str = "") -> str:
     ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
     texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
     steps = (f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
+    suspects = (
+        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
+        f"{cited(one.reason)}"
+        for one in view.suspects
+    )
     return paragraphs(
         *(
             _headline(view),
@@ -91,43 +84,26 @@ def _report(view: RunView, limits: ReportLimits, rollouts: str = "") -> str:
             f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
             tell_difference(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else "",
             tell_acts(view.new_acts),
-            _headed("##", "Edits", paragraphs(_taken_edits(view, limits), _changes(view))),
-            _headed("##", "Draft", _draft(view, limits)),
-            _headed("##", "Steps", "" if view.shrunk else bullets(steps)),
-            _details(view, limits, "##"),
-            _headed("##", "Tasks by version", _tasks_by_version(view, limits)),
+            _headed("Edits", paragraphs(_taken_edits(view), _changes(view))),
+            _headed("Draft", _draft(view)),
+            _headed("Steps", "" if view.shrunk else bullets(steps)),
+            _headed("Text and the tasks that need it", _units(view)),
+            _headed("Comparisons", _comparisons(view)),
+            _headed("Verifiers to check", bullets(suspects)),
+            _headed("Suspicious rollouts", _suspicious_rollouts(view)),
+            _headed("Unsolved tasks", _not_learned(view)),
+            _headed("Cost", _cost(view)),
+            _headed("Not taken", _edits_not_taken(view)),
+            _headed("Tasks by version", _tasks_by_version(view)),
             rollouts,
-            _headed("##", "Settings", _settings(view)),
-            _headed("##", "Reproduce and roll back", _reproduce(view)),
+            _headed("Settings", _settings(view)),
+            _headed("Reproduce and roll back", _reproduce(view)),
         )
     )
 
 
-def run_details(view: RunView, limits: ReportLimits) -> str:
-    """Tell what a run's record has beside its headline and the edits that were taken."""
-    return paragraphs(_details(view, limits, "###"), _headed("###", "Reproduce and roll back", _reproduce(view)))
-
-
-def _details(view: RunView, limits: ReportLimits, level: str) -> str:
-    suspects = (
-        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
-        f"{cited(one.reason)}"
-        for one in view.suspects
-    )
-    parts = (
-        _headed(level, "Text and the tasks that need it", _units(view, limits)),
-        _headed(level, "Comparisons", _comparisons(view, limits)),
-        _headed(level, "Verifiers to check", bullets(suspects)),
-        _headed(level, "Suspicious rollouts", _suspicious_rollouts(view, limits)),
-        _headed(level, "Unsolved tasks", _not_learned(view, limits)),
-        _headed(level, "Cost", _cost(view)),
-        _headed(level, "Not taken", _edits_not_taken(view, limits)),
-    )
-    return paragraphs(*parts)
-
-
-def _headed(level: str, title: str, text: str) -> str:
-    return f"{level} {title}\n\n{text}" if text else ""
+def _headed(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}" if text else ""
 
 
 def _headline(view: RunView) -> str:
@@ -172,7 +148,7 @@ def _taken(view: RunView) -> list[EditView]:
     return [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
 
 
-def _taken_edits(view: RunView, limits: ReportLimits) -> str:
+def _taken_edits(view: RunView) -> str:
     edits = _taken(view)
     guided = [
         f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
@@ -180,40 +156,33 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> str:
         if version.kind == "slow update"
     ]
     none = "" if edits or guided else "No edit was taken."
-    return paragraphs(_list_edits(edits, view, limits), *guided, none)
+    return paragraphs(_list_edits(edits), *guided, none)
 
 
-def _list_edits(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> str:
+def _list_edits(edits: Sequence[EditView]) -> str:
     """List edits with what is known of each; an ablation counts runs without it that make a mistake it removes."""
     rows = []
-    for number, edit in enumerate(edits[: limits.rows], 1):
-        reason, tasks = cited(edit.edit.rationale, limits.text) or "no reason", list_names(edit.tasks, limits.rows)
-        row, found = f"**{number}** {_edit(edit, limits)} — {reason}; for {tasks}.", edit.ablation
+    for number, edit in enumerate(edits, 1):
+        reason, tasks = cited(edit.edit.rationale) or "no reason", list_names(edit.tasks)
+        row, found = f"**{number}** {_edit(edit)} — {reason}; for {tasks}.", edit.ablation
         if found is not None and found.runs:
             row += f" Ablation: {found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}."
         rows.append(row)
-    return paragraphs(bullets(rows), _more(len(edits) - len(rows), "edit", view.run))
+    return bullets(rows)
 
 
-def _edit(view: EditView, limits: ReportLimits) -> str:
+def _edit(view: EditView) -> str:
     edit = view.edit
-    before, after = (cited(text, limits.text) or "—" for text in (edit.anchor, edit.content))
-    place = f" in {cited(view.section, limits.text)}" if view.section else ""
+    before, after = (cited(text) or "—" for text in (edit.anchor, edit.content))
+    place = f" in {cited(view.section)}" if view.section else ""
     shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op.value, f"{before} by {after}")
     return f"{edit.op.value}{place}: {shown}"
-
-
-def _more(left: int, what: str, run: str) -> str:
-    """Count the rows left out and name the command that lists all; empty when none were."""
-    if left <= 0:
-        return ""
-    return f"{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
 
 
 def _changes(view: RunView) -> str:
     """Show what each version changes, folded away."""
     shown = []
-    for before, after in [*pairwise(view.versions)][-_MOST_VERSIONS:]:
+    for before, after in pairwise(view.versions):
         change = diff_documents(SkillDocument(before.text), SkillDocument(after.text))
         told = paragraphs(
             f"Grade: {name_grade(after.grading)}." if after.grading else "",
@@ -224,7 +193,7 @@ def _changes(view: RunView) -> str:
     return paragraphs(*shown)
 
 
-def _draft(view: RunView, limits: ReportLimits) -> str:
+def _draft(view: RunView) -> str:
     """State what waits, what was shown of it and what was not, and what to do with it."""
     if (found := view.draft) is None:
         return ""
@@ -242,29 +211,28 @@ def _draft(view: RunView, limits: ReportLimits) -> str:
     else:
         told.append(f"It is on branch {cited(found.branch)}, and becomes a version when taken:")
         told.append(commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"]))
-    return paragraphs(*told, _list_edits(edits, view, limits))
+    return paragraphs(*told, _list_edits(edits))
 
 
-def _units(view: RunView, limits: ReportLimits) -> str:
+def _units(view: RunView) -> str:
     """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
     rows = [
         (
             str(one.line),
-            cited(one.text, limits.text),
+            cited(one.text),
             str(one.tokens),
             "stays" if one.kept else "deleted",
-            list_names(one.tasks, limits.rows) if one.tasks else cited(one.reason),
+            list_names(one.tasks) if one.tasks else cited(one.reason),
         )
-        for one in view.units[: limits.rows]
+        for one in view.units
     ]
-    more = _more(len(view.units) - len(rows), "unit", view.run)
-    return paragraphs(write_table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), more)
+    return write_table(("line", "text", "tokens", "outcome", "tasks that need it"), rows)
 
 
-def _comparisons(view: RunView, limits: ReportLimits) -> str:
+def _comparisons(view: RunView) -> str:
     """List each gate and the release check with figure, outcome and flips, and what the check guarantees."""
     place, rows = "" if view.folded or view.shrunk else VAL, []
-    for gate in view.gates[-limits.rows :]:
+    for gate in view.gates:
         what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
         version = f", version {gate.version}" if gate.version is not None else ""
         rows.append((f"gate {gate.number} ({what})", f"{gate.verdict.outcome.value}{version}", gate.verdict, place))
@@ -273,7 +241,7 @@ def _comparisons(view: RunView, limits: ReportLimits) -> str:
         rows.append((f"held-out test (against {against})", test.verdict.outcome.value, test.verdict, HELD_OUT))
 
     def flips(tasks: Sequence[str]) -> str:
-        return f"{len(tasks)}{f' ({list_names(tasks, limits.rows)})' if tasks else ''}"
+        return f"{len(tasks)}{f' ({list_names(tasks)})' if tasks else ''}"
 
     return paragraphs(
         bullets(
@@ -282,7 +250,6 @@ def _comparisons(view: RunView, limits: ReportLimits) -> str:
             for about, outcome, verdict, where in rows
         ),
         "" if view.gates else "No candidate reached the gate.",
-        _more(len(view.gates) - limits.rows, "earlier gate", view.run),
         "" if view.shrunk else _release_check(view),
     )
 
@@ -301,7 +268,7 @@ def _release_check(view: RunView) -> str:
     )
 
 
-def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> str:
+def _suspicious_rollouts(view: RunView) -> str:
     """List rollouts whose score may have been got without the work, with quotes and what ordinary ones do instead."""
     if not view.suspicions:
         return ""
@@ -309,21 +276,18 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> str:
         f"{one.sign}, task {cited(one.task, 100)}"
         f"{f', {one.rollouts} rollouts' if one.rollouts > 1 else ''}: {cited(one.what)}"
         f"{f': {cited(mask(one.quote), _MOST_QUOTE)}' if one.quote else ''}. {one.sure}."
-        for one in view.suspicions[: limits.rows]
+        for one in view.suspicions
     ]
     told = (
         f"{count_noun(len(view.suspicions), 'finding')}: these rollouts scored under trained text in a way that "
         "ordinary rollouts of the same task did not. A person must look at them."
     )
-    return paragraphs(told, bullets(rows), _more(len(view.suspicions) - len(rows), "finding", view.run))
+    return paragraphs(told, bullets(rows))
 
 
-def _not_learned(view: RunView, limits: ReportLimits) -> str:
-    aside = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
-    skipped = [
-        f"{list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"
-        for one in view.skipped[: limits.rows]
-    ]
+def _not_learned(view: RunView) -> str:
+    aside = [f"{list_names(names)}: {cited(reason)}" for reason, names in view.set_aside.items()]
+    skipped = [f"{list_names(one.tasks)}: {cited(one.reason, _MOST_REASON)}" for one in view.skipped]
     prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without proposals for:"
     return paragraphs(
         *(("These tasks still failed when training ended:", bullets(aside)) if aside else ()),
@@ -354,54 +318,42 @@ def _cost(view: RunView) -> str:
     return paragraphs(asked, paid, write_table(columns, versions))
 
 
-def _edits_not_taken(view: RunView, limits: ReportLimits) -> str:
+def _edits_not_taken(view: RunView) -> str:
     """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
     waiting = view.draft.edits if view.draft else ()
     others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.edit.id not in waiting]
     fates = Counter(edit.fate for edit in others)
     summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
     # The same edit comes again and again, and falls for the same reason.
-    same = Counter((_edit(one, limits), one.fate.value, cited(one.reason, limits.text) or "—") for one in others)
+    same = Counter((_edit(one), one.fate.value, cited(one.reason) or "—") for one in others)
     rows = [(*row, str(times)) for row, times in same.items()]
-    listed = write_table(("edit", "fate", "reason", "times"), rows[: limits.rows])
-    folded = paragraphs(listed, _more(sum([*same.values()][limits.rows :]), "edit", view.run))
-    return details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)
+    listed = write_table(("edit", "fate", "reason", "times"), rows)
+    return details(f"{count_noun(len(others), 'edit')} not taken: {summary}", listed)
 
 
-def _tasks_by_version(view: RunView, limits: ReportLimits) -> str:
+def _tasks_by_version(view: RunView) -> str:
     """Show how each task went under each version; of each split what broke or fails stands first."""
     if not view.heat:
         return "No rollout of these versions is recorded."
-    places = [*range(len(view.versions))]
-    if len(places) > _MOST_VERSIONS:
-        places = [0, *places[-(_MOST_VERSIONS - 1) :]]
     rows: list[tuple[str, ...]] = []
-    left = 0
     for split in _SPLITS:
-        ran = [row for row in view.heat if row.split == split and any(row.cells[at].repeats for at in places)]
-        lines = sorted((_line(row, places) for row in ran), key=lambda line: line[0])
-        rows += [(split or "?", *cells) for _, cells in lines[: limits.rows]]
-        left += max(0, len(lines) - limits.rows)
-    columns = ("split", "task", *(f"v{view.versions[at].number}" for at in places))
+        ran = [row for row in view.heat if row.split == split and any(cell.repeats for cell in row.cells)]
+        lines = sorted(map(_line, ran), key=lambda line: line[0])
+        rows += [(split or "?", *cells) for _, cells in lines]
+    columns = ("split", "task", *(f"v{version.number}" for version in view.versions))
     legend = (
         "`pass` and `fail`, with the verifier's score where it is partial; with repeats, how many passed. "
         "`·` was not evaluated, which is not a failure."
     )
-    hidden = len(view.versions) - len(places)
-    return paragraphs(
-        legend,
-        write_table(columns, rows),
-        f"{count_noun(hidden, 'version')} after the first left out." if hidden else "",
-        _more(left, "task", view.run),
-    )
+    return paragraphs(legend, write_table(columns, rows))
 
 
-def _line(row: HeatRow, places: Sequence[int]) -> tuple[int, tuple[str, ...]]:
+def _line(row: HeatRow) -> tuple[int, tuple[str, ...]]:
     """Return the cells of a task, and how much it needs a look: broken, not passing in the end, fixed, the rest."""
     cells: list[str] = []
     flips: set[str] = set()
     last = Cell()
-    for cell in (row.cells[at] for at in places):
+    for cell in row.cells:
         shown = "·"
         if cell.repeats:
             shown = "pass" if cell.passed else f"fail {cell.score:.2f}" if cell.score else "fail"

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from skillopt.reports.markdown import replace_marked
 from skillopt.safety.escaping import escape_log_line, escape_terminal
@@ -62,19 +64,11 @@ def _plain(words: str) -> str:
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
     """Break a line at its blanks, and a word that is too long where the line ends; what goes on is indented."""
-    indent = " " * (len(line) - len(line.lstrip(" -")))
-    shown = line[: len(indent)]
-    start = shown
-    for word in line[len(indent) :].split(" "):
-        if shown != start and cell_len(f"{shown} {word}") > width:
-            yield shown
-            shown = start = indent
-        shown += word if shown == start else f" {word}"
-        while cell_len(shown) > width:
-            first, *_ = chop_cells(shown, width)
-            yield first
-            shown = indent + shown[len(first) :]
-    yield shown
+    start = len(line) - len(line.lstrip(" -"))
+    pieces = Text(line[start:]).wrap(Console(), max(1, width - start), tab_size=1)
+    yield from (
+        f"{' ' * start if number else line[:start]}{piece.plain.rstrip()}" for number, piece in enumerate(pieces)
+    )
 
 
 def _table(rows: Sequence[Sequence[str]], most: int) -> Iterator[str]:

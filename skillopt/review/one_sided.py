@@ -114,9 +114,6 @@ class WatchFinding:
     level: float = 1 / 2**6
 
 
-WatchRule = WatchFinding
-
-
 def watched_tasks(record: Mapping[str, TaskRecord]) -> tuple[str, ...]:
     """List the tasks whose loss could be seen; none where no task surely passes."""
     watched = tuple(task for task, row in record.items() if row.watched)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,8 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.records import recorded_events, scored_by
 from skillopt.figures import Headline, name_grade
 from skillopt.gate.decide import Verdict
-from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget
+from skillopt.gate.grades import Grade
 from skillopt.loop.events import (
     DraftGraded,
     GateDecided,
@@ -33,6 +34,8 @@ from skillopt.storage.ledger import Ledger, RunRecord, rollout_key
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite, Task
 from skillopt.versions.commit_message import Version
+
+_CALLED: Final = (0.8, 0.9)  # probabilities of drafts whose fate is counted
 
 _LEAST_RUNS: Final = 3
 """Runs from which a task that passed always, or never, is said to."""
@@ -182,7 +185,7 @@ def rollouts_at(
 
 def spent_by_earlier(
     ledger: Ledger, versions: Iterable[Version], suite: Suite, skill: str, until: str = ""
-) -> tuple[ErrorSpent, ...]:
+) -> tuple[float, ...]:
     """List what training runs and proposals of a skill spent on today's `val` tasks."""
     runs = [run for run in ledger.runs(skill) if run.kind != "gate"]
     found = []
@@ -192,12 +195,12 @@ def spent_by_earlier(
         gates = [event for event in decided if isinstance(event, GateDecided)]
         error = sum(gate.verdict.error_spent for gate in gates)
         same = run.suite_digest == suite.digest or not error
-        found.append(ErrorSpent(error, 1.0 if same else _shared(ledger, run, gates, suite)))
+        found.append(error * (1.0 if same else _shared(ledger, run, gates, suite)))
     known = {run.id for run in runs}
     # Whether their tasks were others cannot be known here, and an error that is not counted would break the promise.
     others = (version for version in versions if version.trailer("Skillopt-Run") not in known)
-    found += [ErrorSpent(read_error(version.trailer(ERROR_SPENT))) for version in others]
-    return tuple(one for one in found if one.error > 0)
+    found += [read_error(version.trailer(ERROR_SPENT)) for version in others]
+    return tuple(one for one in found if one > 0)
 
 
 def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: str, allowed: float) -> ErrorBudget:
@@ -208,6 +211,23 @@ def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: s
         return ErrorBudget.after(allowed, (read_error(version.trailer(ERROR_SPENT)) for version in versions))
     with opened as ledger:
         return ErrorBudget.after(allowed, spent_by_earlier(ledger, versions, suite, skill))
+
+
+def count_calibration(root: Path) -> tuple[int, int]:
+    """Count a project's drafts called 80 to 90% better that a later run decided about, and those it showed better."""
+    called, decided = set[tuple[str, str]](), dict[tuple[str, str], bool]()
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:
+        for run in reversed(ledger.runs()):
+            rows = (one for one in ledger.events(run.id) if one.kind in (DraftGraded.__name__, GateDecided.__name__))
+            events = [decode_event(one.kind, one.payload) for one in rows]
+            for gate in (event for event in events if isinstance(event, GateDecided)):
+                if (run.skill, gate.text) in called and (gate.verdict.accepted or gate.verdict.rejected):
+                    decided[run.skill, gate.text] = gate.verdict.accepted
+            for draft in (event for event in events if isinstance(event, DraftGraded)):
+                low, high = _CALLED
+                if draft.grading.grade is Grade.LIKELY and low <= (draft.grading.probability or 0.0) < high:
+                    called.add((run.skill, draft.text))
+    return len(decided), sum(decided.values())
 
 
 def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite: Suite) -> float:

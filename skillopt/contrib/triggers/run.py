@@ -26,7 +26,7 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.error_budget import LEAST_ERROR, ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import LEAST_ERROR, ErrorBudget
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
@@ -100,7 +100,7 @@ class _Training:
             plan.queries.digest,
         )
 
-    def earlier(self) -> tuple[ErrorSpent, ...]:
+    def earlier(self) -> tuple[float, ...]:
         plan, draft = self.plan, self.draft
         return spent_by_trainings(plan.project.root, plan.skill.name, self.id, draft.trained, plan.split[1])
 
@@ -199,16 +199,16 @@ def request_digests(held_out: Iterable[Query]) -> frozenset[str]:
 
 def spent_by_trainings(
     root: Path, skill: str, training: str, versions: Iterable[Version], held_out: Sequence[Query]
-) -> tuple[ErrorSpent, ...]:
+) -> tuple[float, ...]:
     """List what the trainings before one spent on today's held-out requests."""
     looks, today = read_looks(root, skill), request_digests(held_out)
     known = [look.id for look in looks]
     earlier = looks[: known.index(training)] if training in known else looks
-    found = [ErrorSpent(look.error, len(look.requests & today) / max(1, len(today))) for look in earlier]
+    found = [look.error * len(look.requests & today) / max(1, len(today)) for look in earlier]
     # Which requests they looked at cannot be known here, and an error that is not counted would break the promise.
     others = (version for version in versions if version.trailer(TRIGGER_TRAINING) not in known)
-    found += [ErrorSpent(read_error(version.trailer(TRIGGER_ERROR))) for version in others]
-    return tuple(one for one in found if one.error > 0)
+    found += [read_error(version.trailer(TRIGGER_ERROR)) for version in others]
+    return tuple(one for one in found if one > 0)
 
 
 def unreported_error(root: Path, skill: str, training: str) -> float:
@@ -221,7 +221,7 @@ def unreported_error(root: Path, skill: str, training: str) -> float:
     return total
 
 
-def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:
+def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[float]) -> str:
     """Return why nothing can be accepted on these requests any more; empty when something can."""
     budget = ErrorBudget.after(1.0 - settings.confidence, earlier)
     if not (earlier and budget.allowance_for(held_out) < max(LEAST_ERROR, 0.5**held_out)):

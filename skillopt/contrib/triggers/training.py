@@ -21,7 +21,7 @@ from skillopt.contrib.triggers.queries import Query, request_key
 from skillopt.errors import ReplyError, UsageError
 from skillopt.gate.comparison import Pairs, check_coverage
 from skillopt.gate.decide import Verdict
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
@@ -74,7 +74,7 @@ class DescriptionTraining:
     runner: Runner
     settings: Settings
     number: int = 0
-    earlier: tuple[ErrorSpent, ...] = ()
+    earlier: tuple[float, ...] = ()
     refused: tuple[TriedDescription, ...] = ()
     rounds: int = 5
     told: Callable[[str], None] = lambda _: None

@@ -14,7 +14,6 @@ from skillopt.contrib.triggers.training import DescriptionTraining, TrainedDescr
 from skillopt.errors import UsageError
 from skillopt.execution.runner import run_rollout
 from skillopt.gate.decide import Outcome
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.grades import Grade
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout
@@ -120,7 +119,7 @@ def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refu
 
 
 def test_the_error_that_earlier_trainings_spent_is_not_spent_again() -> None:
-    found, _ = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), earlier=(ErrorSpent(0.0999),)))
+    found, _ = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), earlier=(0.0999,)))
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.INCONCLUSIVE
 

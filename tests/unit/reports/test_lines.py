@@ -9,6 +9,7 @@ from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.events import (
     DraftChanged,
     EditRefused,
+    EditUnreadable,
     Event,
     GateDecided,
     PatchTested,
@@ -18,7 +19,7 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.reports.lines import RunLines, event_line, lines_of, why_nothing
+from skillopt.reports.lines import event_line, lines_of, why_nothing
 from skillopt.skills.edits import Change, Edit, Op
 from tests.fakes.drafts import VERDICT
 from tests.fakes.golden import is_golden
@@ -39,16 +40,15 @@ def accepted(number: int, found: Verdict) -> tuple[Event, Event]:
 
 
 def test_the_lines_of_a_run_and_each_event_are_those_of_the_golden_file() -> None:
-    every = RunLines(verbose=True)
-    each = (line for event in EVENTS for line, _ in every.tell(event))
+    each = filter(None, map(event_line, EVENTS))
     assert is_golden("console.txt", "\n".join([*lines_of([*RUN, *END]), "", *each, ""]))
 
 
-def test_texts_of_models_cannot_steer_the_terminal_and_are_cut_and_single_edits_are_told_on_request_alone() -> None:
-    hostile = EditRefused(1, replace(EDIT, content="\x1b[31m" + "x" * 500), "\x1b[2J" + "y" * 500)
+def test_texts_of_models_cannot_steer_the_terminal_and_are_cut_and_single_edits_are_left_to_the_report() -> None:
+    hostile = EditUnreadable(1, "\x1b[31m" + "x" * 500, "\x1b[2J" + "y" * 500)
     assert "\x1b" not in event_line(hostile)
     assert len(event_line(hostile)) < 450
-    assert not lines_of([hostile])
+    assert not lines_of([EditRefused(1, EDIT, "it adds a host")])
 
 
 @pytest.mark.parametrize(

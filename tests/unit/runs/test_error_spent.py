@@ -41,7 +41,7 @@ def test_a_run_that_goes_on_gets_what_was_spent_before_it_began(folder: Path) ->
     with closing(Ledger.open(folder)) as ledger:
         began = ledger.runs()[0].started_at
         assert spent_by_earlier(ledger, (), suite_of(folder), "rows", until=began) == ()
-        assert [one.error for one in spent_by_earlier(ledger, (), suite_of(folder), "rows")] == [0.03]
+        assert spent_by_earlier(ledger, (), suite_of(folder), "rows") == (0.03,)
 
 
 def test_of_a_suite_that_grew_only_the_tasks_that_were_looked_at_count(folder: Path) -> None:
