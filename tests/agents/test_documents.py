@@ -58,7 +58,7 @@ def make_project(folder: Path, files: dict[str, str]) -> None:
         place = folder / ("skills/labels" if is_skill else "") / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    parts = [(split, f"{letter}{number}X") for letter, split in zip("ABC", Split, strict=True) for number in range(4)]
+    parts = [(split, f"{split[0].upper()}{number}X") for split in (Split.TRAIN, Split.VAL) for number in range(3)]
     asked = {
         part: {"id": part, "split": split, "prompt": f"What is the label of part {part}?"} for split, part in parts
     }
@@ -109,5 +109,5 @@ def test_what_the_agent_reads_or_runs_is_trained_in_its_own_file(
         told = skillopt_process(tmp_path, "evaluate", "labels", "--harness", driver, *compared).stdout
     changed = git(tmp_path, "show", "--format=", "--name-only", "skillopt/labels").splitlines()
     assert changed == [f"skills/labels/{file}" if "SKILL.md" in files else file]
-    passed = re.findall(r"^(\w+): (\d) of 4 tasks passed", told, re.MULTILINE)
-    assert passed == [("none", "0"), ("worktree", "0"), ("incumbent", "4")]
+    passed = re.findall(r"^(\w+): (\d) of 3 tasks passed", told, re.MULTILINE)
+    assert passed == [("none", "0"), ("worktree", "0"), ("incumbent", "3")]
