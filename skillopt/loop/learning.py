@@ -70,6 +70,8 @@ class Learner:
         self.ablated: set[Line] = set()
         self.dry = 0
         self._waited: Counter[Line] = Counter()
+        self._silent = 0
+        """Replies in a row without an edit."""
         self._again = set[str]()
         self._fresh = set[str]()
         """Tasks that ran since the draft was changed last."""
@@ -213,7 +215,12 @@ class Learner:
         """Reflect on failing tasks, test the patch on them and on passing ones, and take up what helps."""
         run, evidence = self.run, self.evidence
         carried = [*self.draft.lines, *self.waiting]
+        if self._silent:  # the same prompt would get the same reply; a shorter one is easier to answer, too
+            some = evidence.shuffled(failing)[: max(1, len(failing) >> self._silent)]
+            failing = {name: failing[name] for name in some}
+        known = len(evidence.memory)
         lines = yield from propose_lines(run, evidence, run.step, carried, failing, digest=self._digest())
+        self._silent = 0 if lines or len(evidence.memory) > known else self._silent + 1
         if not lines:
             self.dry += 1
             self.tries.update(_symptoms(failing))

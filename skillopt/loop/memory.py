@@ -133,6 +133,10 @@ class Memory:
         self.refused_for: dict[str, str] = {}
         self.notes = ""
 
+    def __len__(self) -> int:
+        """Count the edits that are remembered."""
+        return len(self._edits)
+
     def tried(self, edit: Edit, figures: str, shown: str = "", about: frozenset[str] = frozenset()) -> None:
         """Remember an edit that was measured and not kept; of one that seemed not to be needed, the symptoms too."""
         self._remember(edit, TriedEdit(edit.summary, EditFate.TRIED, figures, shown), about)

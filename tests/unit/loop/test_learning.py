@@ -154,6 +154,17 @@ def test_a_patch_that_moves_nothing_is_tried_a_few_times_and_given_up() -> None:
     assert story.learner.failing == {}
 
 
+def test_whoever_has_no_edit_for_a_prompt_is_asked_another_and_shorter_one() -> None:
+    def overwhelmed(prompt: str) -> str:
+        return reply_with() if len(set(re.findall(r"train-\d+", prompt))) > 3 else propose_words(prompt)
+
+    story = Story([(word,) for word in WORDS], overwhelmed)
+    story.learn()
+    assert story.said <= set(WORDS)
+    assert story.said
+    assert len(set(story.prompts)) == len(story.prompts)
+
+
 def test_where_nothing_fails_nothing_is_asked() -> None:
     story = Story([()])
     (measured,) = story.learn()
