@@ -6,7 +6,6 @@ Nothing here looks at the work tree, except for what skills are called there and
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -15,13 +14,13 @@ from typing import Final
 from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.project import CONFIG, Project
+from skillopt.project import Project
 from skillopt.skills.discovery import name_skills, skill_name
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_fixture, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import read_frontmatter, read_leniently
 from skillopt.tasks import File
-from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, current_snapshot
+from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, snapshot_of
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.objects import list_folders, read_found, read_objects
@@ -121,7 +120,6 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
     )
 
 
-_MOST_KEPT = 64 * 1024 * 1024  # bytes of texts that a catalogue keeps for the next answer
 _SHORTEST = 7  # characters of a commit that name it
 
 
@@ -131,7 +129,7 @@ _repository = lru_cache(maxsize=4)(Repository.find)
 
 def project_snapshot(folder: Path) -> Snapshot:
     """Read the branch tips of a project."""
-    return current_snapshot(_repository(folder))
+    return snapshot_of(_repository(folder))
 
 
 def catalogue_of(folder: Path) -> "Catalogue":
@@ -139,24 +137,10 @@ def catalogue_of(folder: Path) -> "Catalogue":
     return Catalogue(project_snapshot(folder))
 
 
-def _kept_catalogue(folder: Path) -> "Catalogue":
-    """Return the catalogue of a project, the one of the answer before while no branch and no setting changed."""
-    snapshot = project_snapshot(folder)
-    config = b""
-    with suppress(OSError):  # there need be none; one that cannot be read is told of where it is used
-        config = (snapshot.repository.root / CONFIG).read_bytes()
-    return _last_catalogue(snapshot, config)
-
-
-@lru_cache(maxsize=1)
-def _last_catalogue(snapshot: Snapshot, _config: bytes) -> "Catalogue":
-    return Catalogue(snapshot)
-
-
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
     """List one page of the served texts, sorted by name, and the name with which the next page begins."""
     try:
-        catalogue = _kept_catalogue(folder)
+        catalogue = catalogue_of(folder)
         names = [name for name in catalogue.names if name >= first]
     except (RepositoryError, SettingsError):
         return (), None
@@ -166,11 +150,7 @@ def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill,
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
     """Read a version of a skill, or the text that is served."""
-    try:
-        return _kept_catalogue(folder).read(name, version)
-    except UsageError:  # what skills are called depends on the work tree, too, which nothing here watches
-        _last_catalogue.cache_clear()
-        return _kept_catalogue(folder).read(name, version)
+    return catalogue_of(folder).read(name, version)
 
 
 class Catalogue:
@@ -181,7 +161,6 @@ class Catalogue:
         self.tips = snapshot.tips
         self.default, self.branch = snapshot.default, snapshot.branch
         self._histories: dict[str, tuple[Version, ...]] = {}
-        self._kept: dict[tuple[str, str | None], ServedSkill] = {}
 
     @cached_property
     def project(self) -> Project:
@@ -217,12 +196,7 @@ class Catalogue:
         return others | found
 
     def read(self, name: str, version: str | None) -> ServedSkill:
-        """Return the text that is served, or an accepted version or a commit of the default branch by its start.
-
-        What was read before is kept.
-        """
-        if found := self._kept.get((name, version)):
-            return found
+        """Return the text that is served, or an accepted version or a commit of the default branch by its start."""
         if version is None:
             return self.newest(name)
         try:
@@ -232,16 +206,8 @@ class Catalogue:
             commit = self.repository.ref_tip(version) if given else None  # one of the default branch, by its start
             if commit is None or not self.repository.contains(self.default, commit):
                 raise
-            found = self._read(name, commit, "")
-        else:
-            found = self._read(name, accepted.sha, accepted.at)
-        self._keep({(name, version): found})
-        return found
-
-    def _keep(self, found: Mapping[tuple[str, str | None], ServedSkill]) -> None:
-        self._kept |= found
-        if sum(len(file.content) for skill in self._kept.values() for file in skill.files) > _MOST_KEPT:
-            self._kept = {}
+            return self._read(name, commit, "")
+        return self._read(name, accepted.sha, accepted.at)
 
     def newest(self, name: str) -> ServedSkill:
         """Return the text of a skill that is served."""
@@ -273,7 +239,6 @@ class Catalogue:
                 served[name] = _make_served(name, place[0], at, found) if whole else self._read(name, place[0], at)
             except UsageError as error:
                 served[name] = error
-        self._keep({(name, None): one for name, one in served.items() if isinstance(one, ServedSkill)})
         return served
 
     def accepted(self, name: str, wanted: str) -> Version:

@@ -11,7 +11,7 @@ from skillopt.commands.output import SHORT, draft_lines, interruptible, news_of_
 from skillopt.commands.progress import ProgressObserver
 from skillopt.figures import comparison_words
 from skillopt.project import Selection
-from skillopt.runs.proposal import ProposalResult, parse_proposal
+from skillopt.runs.proposal import EditsProposal, ProposalResult
 from skillopt.runs.proposal import propose as run
 
 
@@ -29,7 +29,7 @@ def propose(
     """
     selection = Selection(skill, flags_of(settings), suite)
     with interruptible(), ProgressObserver(proposal=True) as observer:
-        found = run(selection, parse_proposal(edits), start=start, observer=observer)
+        found = run(selection, EditsProposal.model_validate_json(edits.read_bytes()), start=start, observer=observer)
     _, shown = news_of_run(selection, [found.version] if found.version else [])
     typer.echo("\n".join([*shown, *_text(found)]))
     if not found.version and not (found.draft and found.draft.offered):

@@ -18,6 +18,7 @@ from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.forecast import what_it_can_show
+from skillopt.runs.history import noticed_sections
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 from skillopt.skills.folder import SKILL_FILE
@@ -126,6 +127,8 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for names in found["families"][:_MOST_TASKS]:
         yield f"one family, which every test counts once: {_some(names)}"
     yield f"power: {found['prospect'].words}"
+    noticed, sections = found["noticed"]
+    yield from [f"your tasks notice {noticed} of {count_noun(sections, 'section')}"] if noticed else []
 
 
 def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -203,6 +206,9 @@ def _checked(selection: Selection) -> dict[str, Any]:
             rollouts = recorded_rollouts(ledger, drivers, suite)
     except SkilloptError as error:
         problem = str(error) if (project.root / ".skillopt" / "ledger.db").exists() else ""
+    noticed = 0, 0  # in a folder without a skill or git
+    with suppress(SkilloptError):
+        noticed = noticed_sections(project.repository(), target.skill())
     results: Sequence[OracleOutcome] = ()
     brought = [task for _, task in suite.splits if task.environment is not None]
     if brought and (oracles := find_oracles()) is not None:
@@ -220,6 +226,7 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "leaks": find_split_leaks(suite),
         "families": list_families([task for _, task in suite.splits]),
         "prospect": what_it_can_show(suite, settings),
+        "noticed": noticed,
         "problem": problem,
     }
 

@@ -16,7 +16,6 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
-from skillopt.versions.remotes import find_kept_token
 
 FORGES: Final = {
     "github": "skillopt.nightly.github:GitHubForge",
@@ -45,7 +44,7 @@ class ForgeAccount:
 
 
 def find_account() -> ForgeAccount | None:
-    """Find GitHub's API and the token that the environment or this user's own programs name; None for no token."""
+    """Find GitHub's API and the token that the environment names; None for no token."""
     api = (os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
@@ -53,8 +52,6 @@ def find_account() -> ForgeAccount | None:
             f"GITHUB_API_URL: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
         )
     token = next(filter(None, map(os.environ.get, _TOKENS)), "")
-    if not token and not os.environ.get("CI"):  # there, a step has a token only where it is meant to
-        token = find_kept_token((parts.hostname or "").removeprefix("api."))
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
     return ForgeAccount(api, web, token.strip()) if token else None
 
@@ -82,7 +79,7 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
     account = None if name == "none" else find_account()
     if name != "none" and account is None:
         message = f"forge {name!r}: expected a token in {' or '.join(_TOKENS)}, found none"
-        raise UsageError(f'{message}; set one, log in with `gh auth login`, or forge = "none"')
+        raise UsageError(f'{message}; set one, as in GH_TOKEN=$(gh auth token), or forge = "none"')
     try:
         driver = getattr(import_module(module), factory)
     except ModuleNotFoundError as error:

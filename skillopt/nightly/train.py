@@ -214,7 +214,11 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
             elif night.record != "only":
                 row = _train(night, selection, row, last=last)
                 state = night.read_state(selection)
-            row = _record(night, selection, row)
+            if night.record != "no" and not night.why_waiting():
+                writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.tips.default[:10]}"
+                with night.remaining.metered() as meter:
+                    row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
+                row = row.with_usage(meter)
             if answers.ignored:
                 made = SkillOffers(skill=row.skill, name=skill, version=offer_decision(night, skill))
             else:
@@ -262,16 +266,6 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
         start = "branch" if state.tip else "worktree"  # a run whose first commit is gone is not continued
     with night.remaining.metered(1.0 if last else SHARE) as meter:
         row = _trained(night, selection, start, row, meter)
-    return row.with_usage(meter)
-
-
-def _record(night: Night, selection: Selection, row: SkillNight) -> SkillNight:
-    """Make the record of the default branch's text, within the remaining budget."""
-    if night.record == "no" or night.why_waiting():
-        return row
-    writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.tips.default[:10]}"
-    with night.remaining.metered() as meter:
-        row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
     return row.with_usage(meter)
 
 

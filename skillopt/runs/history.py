@@ -297,6 +297,20 @@ def tasks_behind(repository: Repository, skill: str, lines: Collection[str]) -> 
     return frozenset(found)
 
 
+def noticed_sections(repository: Repository, skill: Skill) -> tuple[int, int]:
+    """Count the sections with a line that tasks were seen to need, by shrinking or ablation, and all with text."""
+    edits = [edit for version in repository.versions(skill.name) for edit in edits_of(version) if edit.tasks]
+    needed = {*needed_lines(repository, skill.name)}
+    needed.update(line.strip() for edit in edits for line in edit.content.split("\n"))
+    document, starts = skill.document, [section.start for section in skill.document.sections]
+    texts = [
+        document.text[section.body : end].split("\n")
+        for section, end in zip(document.sections, [*starts[1:], len(document.text)], strict=True)
+    ]
+    written = [[line.strip() for line in lines if line.strip()] for lines in texts]
+    return sum(not needed.isdisjoint(lines) for lines in written), sum(bool(lines) for lines in written)
+
+
 def bring_lines(repository: Repository, remote: str, observer: RunObserver) -> None:
     """Fetch refusals and records, which no clone brings by itself; without them those that are here count."""
     try:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from skillopt.errors import EditError, UsageError, describe_mistake
+from skillopt.errors import EditError, UsageError
 from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL
@@ -39,8 +39,6 @@ from skillopt.versions.decisions import edits_of
 
 SHORT = 12
 """Characters of a digest that name an incumbent."""
-
-_MOST_BYTES = 1_000_000  # bytes, before they are parsed
 
 MOST_EDITS: Final = 64
 """Edits of one proposal at most, whatever the budget is."""
@@ -136,22 +134,6 @@ class ProposalResult:
     def accepted(self) -> bool:
         """Whether the gate took it."""
         return self.verdict is not None and self.verdict.accepted
-
-
-def parse_proposal(path: Path) -> EditsProposal:
-    """Read a proposal from a JSON file: an object as Offered says, or a list of edits."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"{path}: expected at most {_MOST_BYTES:,} bytes of edits, found more")
-        loaded = json.loads(path.read_text(encoding="utf-8"))
-        return EditsProposal.model_validate({"edits": loaded} if isinstance(loaded, list) else loaded)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {place or 'the proposal'}: {describe_mistake(first)}") from error
-    except (OSError, ValueError) as error:
-        found = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{path}: expected a JSON file with edits, found: {found}") from error
 
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:

@@ -167,10 +167,6 @@ def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[L
             yield kind
 
 
-def _is_value(word: bytes) -> bool:
-    return len(word) >= _LEAST_VALUE and _DIGIT.search(word) is not None and not _YEAR.fullmatch(word)
-
-
 def _names(text: str) -> Iterator[tuple[bytes, ...]]:
     """List the cells of a table that are names of several words with capitals."""
     for cell in (cell.strip(" []{}\"'") for line in text.splitlines() for cell in _CELLS.split(line)):

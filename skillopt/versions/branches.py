@@ -8,11 +8,9 @@ in its place, stays, and so does a branch that is checked out.
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
-from time import time_ns
+from pathlib import PurePosixPath
 from typing import Final
 
 from skillopt.errors import VersionConflictError
@@ -134,7 +132,6 @@ _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
-_REF_FILES: Final = ("HEAD", "packed-refs", "reftable/tables.list")
 _OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES)
 
 
@@ -180,31 +177,6 @@ def snapshot_of(repository: Repository) -> Snapshot:
         return Snapshot(repository, branches, head, "HEAD")
     shown = chosen.removeprefix(_HEADS).removeprefix("refs/remotes/")
     return Snapshot(repository, branches, tips.get(chosen, ""), shown)
-
-
-_Stamp = tuple[tuple[str, int, int], ...]
-_last: dict[Path, tuple[_Stamp, Snapshot]] = {}
-
-
-def current_snapshot(repository: Repository) -> Snapshot:
-    """Read the branch tips of a repository, without a process while the files of its refs are as they were."""
-    now, git = time_ns(), f"{repository.root}/.git"
-    places = [*(f"{git}/{name}" for name in _REF_FILES), *(folder for folder, _, _ in os.walk(f"{git}/refs"))]
-    found = list[tuple[str, int, int]]()
-    for place in places:  # git replaces files and never writes into them; a linked tree has none here
-        with suppress(OSError):  # most are not there, or not any more
-            stat = os.stat(place)  # noqa: PTH116 - at each read, fast
-            found.append((place, stat.st_ino, stat.st_mtime_ns))
-    stamp = tuple(found)
-    known = _last.get(repository.root)
-    if known and stamp and known[0] == stamp:
-        return known[1]
-    snapshot = snapshot_of(repository)
-    # Two changes within one tick of the clock have the same times, so that only times of a second ago are relied on:
-    # no file system that git runs on has a coarser clock.
-    settled = all(now - changed > 10**9 for _, _, changed in stamp)
-    _last[repository.root] = stamp if settled else (), snapshot
-    return snapshot
 
 
 @lru_cache(maxsize=8)

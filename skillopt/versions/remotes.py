@@ -14,13 +14,10 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from shutil import which
 from typing import Final
 
-from skillopt.errors import InfrastructureError, RemoteError, UsageError, VersionConflictError
+from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
-from skillopt.sandbox.processes import run_process
 from skillopt.versions.branches import (
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
@@ -272,23 +269,6 @@ def _seen(ref: str) -> str:
 
 def _moved(branch: str, name: str) -> str:
     return f"someone moved {branch} on {name} meanwhile; it was left alone, run this again to see what is there"
-
-
-_KEPT: Final = (
-    *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "GH_CONFIG_DIR"),
-)
-
-
-def find_kept_token(host: str) -> str:
-    """Ask GitHub's own program for the token of a host, without any question to the user; empty where it has none."""
-    if which("gh") is None:
-        return ""
-    env = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    try:  # 20 seconds: it may open a keyring
-        ended = run_process(["gh", "auth", "token", "--hostname", host], str(Path.home()), env, 20)
-    except InfrastructureError:
-        return ""
-    return ended.stdout.strip() if ended.status == 0 else ""
 
 
 _PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")

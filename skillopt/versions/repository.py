@@ -202,7 +202,8 @@ class Repository:
     def check_branch(self, name: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version."""
         self.check_name(name)
-        if place := self.checked_out_in(f"refs/heads/{name}"):
+        asked = ("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{name}")
+        if place := os.fsdecode(run_git(self.root, *asked).strip()):
             found = f"expected branch {name} free to move, found it checked out in {place}"
             raise VersionConflictError(f"{found}; switch to another branch there, then run this again")
 
@@ -236,10 +237,6 @@ class Repository:
     def contains(self, tip: str, commit: str) -> bool:
         """Return whether a commit is another one or one of its ancestors."""
         return try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
-
-    def checked_out_in(self, branch: str) -> str:
-        """Return the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
-        return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
 
     def move_branch(self, branch: str, tip: str | None, commit: str | None) -> None:
         """Move a branch, or another ref, by compare-and-swap; remove it where there is no commit."""

@@ -284,7 +284,7 @@ class TestDrafts:
     def test_that_wait_for_a_person_say_what_to_look_at(self, nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
         content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `ssh box`."))
         edit = {"op": "add", "section": "Values", "content": content, "rationale": "r", "tasks": ["train0", "train1"]}
-        (tmp_path / "edits.json").write_text(json.dumps([edit]))
+        (tmp_path / "edits.json").write_text(json.dumps({"edits": [edit]}))
         assert job(nights.folder, "propose", str(tmp_path / "edits.json"), "rows").returncode == 0
         row = nights.run("--max-usd", "1e-10")["rows"]
         assert (row["draft"]["action"], forge.pulls[1]["draft"]) == ("opened", True)

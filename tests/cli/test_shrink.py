@@ -44,6 +44,7 @@ def test_bloat_goes_as_a_version_and_blame_names_the_tasks_that_need_the_rest(tm
     assert found["tokens_after"] < 0.6 * found["tokens_before"]
     blamed = {line["text"]: line["needed_by"] for line in as_json(root, "show", "rows", "--lines")["lines"]}
     assert {text: blamed[text] for text in NEEDED} == kept
+    assert as_json(root, "suite", "check", "rows")["noticed"] == [1, 1]
     report = skillopt(root, "report", "rows", "--format", "markdown").stdout
     assert ("## Text and the tasks" in report, "skillopt shrink rows" in report) == (True, True)
 

@@ -11,6 +11,7 @@ from skillopt_mcp.server import make_server
 if __name__ == "__main__":
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()
         sys.stderr.write(f"serving http://127.0.0.1:{listener.getsockname()[1]}/mcp\n")
         sys.stderr.flush()
         app = make_server(Path.cwd()).streamable_http_app(host="127.0.0.1")

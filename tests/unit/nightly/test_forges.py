@@ -1,6 +1,5 @@
 """Which forge a project has, and the drivers of GitHub and of a folder under one contract."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,22 +52,6 @@ def test_what_is_missing_is_named_and_no_forge_is_a_folder(tmp_path: Path, monke
     monkeypatch.delenv("GITHUB_TOKEN")
     with pytest.raises(UsageError, match="GH_TOKEN or GITHUB_TOKEN, found"):
         load_forge(NightlySettings(forge="github"), URL, tmp_path)
-
-
-def test_a_token_that_gh_keeps_is_used_outside_of_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GITHUB_TOKEN", "GH_TOKEN", "CI"):
-        monkeypatch.delenv(name, raising=False)
-    assert find_account() is None
-    monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
-    gh = tmp_path / "gh"
-    gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example.com" ] && echo kept-by-gh\n')
-    gh.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    account = find_account()
-    assert account is not None
-    assert account.token == "kept-by-gh"  # noqa: S105 - planted by this test
-    monkeypatch.setenv("CI", "true")
-    assert find_account() is None
 
 
 def test_a_forge_whose_package_is_missing_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
