@@ -17,8 +17,8 @@ from statistics import fmean
 from skillopt.gate.decide import Outcome
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade
+from skillopt.loop.decision import Released, check_release
 from skillopt.loop.events import HeldOutTestMeasured
-from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Standing

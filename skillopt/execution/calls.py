@@ -18,6 +18,8 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.figures import Headline, headline_of_verdict
 from skillopt.gate.comparison import Pairs, Tally, check_coverage, compare, expect_measured, tally
 from skillopt.gate.decide import Question, Verdict, decide
+from skillopt.loop.caps import least_rollouts
+from skillopt.loop.decision import Released
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -26,13 +28,11 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     ReleaseCheckWithheld,
     VersionAccepted,
+    gained_by_run,
     newest_draft,
 )
-from skillopt.loop.gained import gained_by_run
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train
-from skillopt.loop.release_check import Released
-from skillopt.loop.rollout_plan import least_rollouts
 from skillopt.protocols import Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Rollout, Usage
 from skillopt.safety.escaping import count_noun

@@ -1,10 +1,14 @@
-"""The gate in the loop: the baseline, draft against incumbent, and the grade at the end."""
+"""The gate in the loop: the baseline, draft against incumbent, the grade at the end, and the release check."""
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.comparison import tally
-from skillopt.gate.decide import Verdict
+from skillopt.gate.comparison import Pairs, compare, expect_measured, least_gain, tally
+from skillopt.gate.decide import Question, Verdict, decide
+from skillopt.gate.error_budget import look_confidence
+from skillopt.gate.families import find_families
 from skillopt.gate.gate import resolvable_gain
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.consultation import review_text
@@ -14,15 +18,19 @@ from skillopt.loop.events import (
     DraftGraded,
     Event,
     GateDecided,
+    HeldOutTestMeasured,
+    ReleaseCheckWithheld,
     StepFailed,
     VersionAccepted,
 )
 from skillopt.loop.learning import Learner
 from skillopt.loop.training_run import TrainingRun
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule
-from skillopt.skills.document import Skill
+from skillopt.settings import GateRule, Settings
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change
+from skillopt.tasks import Task
 
 
 def measure_baseline(run: TrainingRun) -> Generator[Event, None, Sequence[Rollout]]:
@@ -182,3 +190,63 @@ def _grade(run: TrainingRun, learner: Learner) -> Verdict:
         return run.gate.grade("grade", *sides, rounds, unless)
     except BudgetReached:
         return run.gate.grade("grade", *sides, unless=unless)
+
+
+LEAST_TEST_TASKS: Final = 8
+"""With fewer tasks even a version that mends half of what fails is hardly ever shown to be better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What a candidate must beat before it is offered, and what training began with."""
+
+    skill: Skill
+    looks: int = 0
+    first: SkillDocument | None = None
+
+
+def check_release(
+    runner: Runner, released: Released, candidate: Skill, tasks: Sequence[Task], settings: Settings
+) -> Iterator[HeldOutTestMeasured | ReleaseCheckWithheld]:
+    """Score both on the held-out tasks, unless they are too few or were looked at too often."""
+    look = released.looks + 1
+    if not tasks:
+        yield ReleaseCheckWithheld("the suite has no held-out tasks", look)
+        return
+    if look > settings.test_looks:
+        seen = "once" if released.looks == 1 else f"{released.looks} times"
+        yield ReleaseCheckWithheld(
+            f"the held-out test was already scored {seen} for the released version, and another look is worth less: "
+            "release what is accepted first",
+            look,
+        )
+        return
+    confidence = look_confidence(settings.confidence, look)
+    if len(tasks) < LEAST_TEST_TASKS or least_gain(len(tasks), confidence) is None:
+        needed = f"expected at least {LEAST_TEST_TASKS} held-out tasks, and that all of them could show a gain"
+        reason = f"{needed} at confidence {confidence:.3f}, found {len(tasks)}: nothing was run; add tasks to the test"
+        yield ReleaseCheckWithheld(f"{reason} split", look)
+        return
+    requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
+    pairs = Pairs.halves(runner.rollouts(requests))
+    expect_measured("held-out test", pairs, settings.coverage)
+    found = compare(pairs, settings.metric, settings.coverage, families=find_families(tasks))
+    verdict = decide(found, Question.BETTER, 1.0 - confidence)
+    yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict, released.skill.digest, look)
+
+
+def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
+    """Compare a version that is new since the last test on the held-out tasks; say so where the cap is too small."""
+    if run.versions == run.tested or not run.test:
+        return
+    released = replace(released, looks=released.looks + bool(run.test_rollouts))
+    if not run.plan.test:
+        few = (
+            f"the cap of {run.settings.max_rollouts} rollouts leaves too few for {2 * len(run.test)} on held-out tasks"
+        )
+        yield ReleaseCheckWithheld(few, released.looks + 1)
+        return
+    for event in check_release(runner, released, run.draft.incumbent, run.test, run.settings):
+        run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
+        yield event
+    run.tested = run.versions

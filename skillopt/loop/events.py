@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
+from skillopt.figures import HELD_OUT, VAL, Headline, headline_of_verdict, headline_of_versions
 from skillopt.gate.comparison import Tally
 from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import Grading
@@ -305,3 +306,35 @@ def decode_event(kind: str, payload: str) -> Event:
             "it is, move .skillopt/ledger.db away to start with an empty one"
         )
         raise LedgerError(message) from error
+
+
+def gained_by_run(events: Iterable[Event]) -> Headline | None:
+    """Compare the text that a run began with and its newest version; None where none was accepted.
+
+    A change by people, which has no versions, is compared with the text before it.
+    """
+    happened = list(events)
+    begun = max((at for at, event in enumerate(happened) if isinstance(event, RunStarted)), default=0)
+    tests = [event for event in happened[begun:] if isinstance(event, HeldOutTestMeasured)]
+    gates = [event for event in happened[begun:] if isinstance(event, GateDecided)]
+    verdicts = [event.verdict for event in happened[begun:] if isinstance(event, VersionAccepted)]
+    if tests:
+        return headline_of_verdict(tests[-1].verdict, HELD_OUT)
+    if verdicts:
+        return headline_of_versions(verdicts, "" if gates and gates[-1].folded else VAL)
+    return gained_by_gate(gates[-1]) if gates and gates[-1].kind == "change" else None
+
+
+def gained_by_gate(event: GateDecided) -> Headline | None:
+    """Compare candidate and incumbent of a gate, as far as they were measured."""
+    return headline_of_verdict(event.verdict, "" if event.folded else VAL)
+
+
+def gained_by_draft(events: Iterable[Event]) -> Headline | None:
+    """Compare what waits at the end with the incumbent; None where nothing waits, or it was not measured."""
+    events = list(events)
+    draft = newest_draft(events)
+    if not isinstance(draft, DraftGraded):
+        return None
+    gates = [event for event in events if isinstance(event, GateDecided) and event.text == draft.text]
+    return gained_by_gate(gates[-1]) if gates else None

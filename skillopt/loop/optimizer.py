@@ -6,14 +6,12 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 from collections.abc import Callable, Iterator, Sequence
 
 from skillopt.errors import SuiteError, UnreadRepliesError
-from skillopt.loop.caps import BudgetReached
-from skillopt.loop.decision import grade_draft, measure_baseline, run_last_gate
+from skillopt.loop.caps import BudgetReached, settle_folds
+from skillopt.loop.decision import Released, check_newest, grade_draft, measure_baseline, run_last_gate
 from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted
 from skillopt.loop.learning import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.published import learn_as_published
-from skillopt.loop.release_check import Released, check_newest
-from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
 from skillopt.settings import Settings

@@ -6,14 +6,13 @@ from random import Random
 from typing import Final
 
 from skillopt.gate.gate import Gate
-from skillopt.loop.caps import CappedRunner, TrainRollouts
+from skillopt.loop.caps import CappedRunner, TrainRollouts, plan_rollouts
 from skillopt.loop.consultation import Optimizer
 from skillopt.loop.draft import Draft, Repeated
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import Memory, PeoplesRefusal, find_reworded
-from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.protocols import Runner
 from skillopt.rollouts import Rollout, Status, Stream

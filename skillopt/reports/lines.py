@@ -28,9 +28,9 @@ from skillopt.loop.events import (
     TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
+    gained_by_gate,
     newest_draft,
 )
-from skillopt.loop.gained import gained_by_gate
 from skillopt.safety.escaping import count_noun, escape_terminal, truncate
 
 _MOST_NAMES: Final = 6  # a line of a terminal holds so many ids

@@ -12,6 +12,7 @@ from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.records import recorded_acts, scored_by
 from skillopt.figures import headline_of_verdict, tally_passed
 from skillopt.gate.decide import Outcome, Verdict
+from skillopt.loop.caps import settle_folds
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -31,10 +32,10 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
     decode_event,
+    gained_by_draft,
+    gained_by_run,
     newest_draft,
 )
-from skillopt.loop.gained import gained_by_draft, gained_by_run
-from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection
 from skillopt.reports.lines import StepLog
 from skillopt.reports.view import (

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import checks_warning, load_drivers, load_target
-from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.loop.caps import least_rollouts, plan_rollouts, settle_folds
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import whole_repeats

@@ -12,8 +12,8 @@ from skillopt.execution.records import earlier_looks, recorded_acts
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import name_grade, read_headline
 from skillopt.gate.grades import GRADE, Grade, Grading
+from skillopt.loop.decision import Released
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.loop.release_check import Released
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.run import draft_obstacle, grade_of, open_draft, peoples_refusals, read_grading

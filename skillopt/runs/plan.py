@@ -12,8 +12,8 @@ from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.execution.records import recorded_events
+from skillopt.loop.caps import settle_folds
 from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
-from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Selection, Target
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings

@@ -22,9 +22,10 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
     decode_event,
+    gained_by_draft,
+    gained_by_run,
     newest_draft,
 )
-from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.loop.proposals import PROPOSAL_ROUNDS
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream, Usage

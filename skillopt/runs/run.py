@@ -37,9 +37,9 @@ from skillopt.loop.events import (
     TextScreened,
     VersionAccepted,
     decode_event,
+    gained_by_draft,
     newest_draft,
 )
-from skillopt.loop.gained import gained_by_draft
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand

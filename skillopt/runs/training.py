@@ -9,8 +9,7 @@ from skillopt.execution.calls import run_training
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import Headline
-from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
-from skillopt.loop.gained import gained_by_draft
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted, gained_by_draft
 from skillopt.project import Selection
 from skillopt.reports.lines import why_nothing
 from skillopt.rollouts import Usage

@@ -10,8 +10,9 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     VersionAccepted,
+    gained_by_draft,
+    gained_by_run,
 )
-from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.skills.edits import Edit, Op
 from tests.fakes.drafts import VERDICT, grading
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from skillopt.loop.decision import Released
 from skillopt.loop.edit_checks import find_leaking_edits
 from skillopt.loop.events import EditRefused
 from skillopt.loop.optimizer import train
-from skillopt.loop.release_check import Released
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument

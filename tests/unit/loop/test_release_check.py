@@ -7,8 +7,8 @@ import pytest
 
 from skillopt.gate.decide import Outcome
 from skillopt.gate.error_budget import look_confidence
+from skillopt.loop.decision import Released, check_release
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
-from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings

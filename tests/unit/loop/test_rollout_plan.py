@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.loop.caps import least_rollouts, plan_rollouts, settle_folds
 from skillopt.settings import GateRule, Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
