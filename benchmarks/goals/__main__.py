@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.goals.anytime import CAPS, WHO, anytime_cells, format_anytime
+from benchmarks.goals.curves import draw_curves
 from benchmarks.goals.samples import OURS, Samples, make_samples
 from benchmarks.goals.table import format_calibration, format_cells, format_goals
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
@@ -60,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = make_samples(wanted, seeds, changes, chosen.workers, _tell)
     print(f"{time.monotonic() - began:.0f} s, {chosen.workers} processes\n")
     print(format_anytime(caps, found) if caps else f"{format_goals(targets, years, found)}\n\n{format_cells(found)}")
+    if caps and chosen.picture:
+        chosen.picture.write_text(draw_curves(caps, found), encoding="utf-8")
     if calibration := format_calibration(found):
         print(f"\n{calibration}")
     for (cell, who), reasons in found.broken.items():
@@ -98,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-rivals", dest="rivals", action="store_false", help="leave the others out")
     parser.add_argument("--gepa", action="store_true", help="set GEPA up where it is not; without, it runs where it is")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write one JSON line per run")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="with --anytime: draw the scores by cap, as SVG")
     parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes")
     return parser
 
