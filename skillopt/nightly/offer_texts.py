@@ -18,14 +18,7 @@ from skillopt.project import Project, Target
 from skillopt.reports.before_after import before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_view
 from skillopt.reports.markdown import cited
-from skillopt.reports.offer import (
-    OfferClaim,
-    OfferedEdit,
-    OfferView,
-    offer_body,
-    offer_mark,
-    offer_title,
-)
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView
 from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
 from skillopt.review.result import Required, Standing, SuiteMeasurement
@@ -37,7 +30,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import count_noun, truncate
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
@@ -57,75 +49,54 @@ _BETTER: Final = Demand(Required.BETTER)
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenOffer:
-    """What a pull request says."""
-
-    view: OfferView
-    title: str
-    body: str
-    mark: str
-    page: str
-    edits: tuple[tuple[str, Edit], ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class OfferPlace:
-    """What is offered, and into what."""
+    """What is offered, into what, and what claims of it are made from."""
 
+    project: Project
     repository: Repository
-    skill: str
-    path: str
+    target: Target
+    ledger: Ledger
+    observer: RunObserver
     branch: str
     tip: str
     into: str
     base: str
+    allowance: Meter | None = None
+    identity: str = ""
+
+    @property
+    def path(self) -> str:
+        """The place of the skill in it."""
+        return self.target.place(self.repository)
 
     def text(self, commit: str) -> str:
         """Read the text that is trained as a commit has it; empty where there is none."""
         return text_at(self.repository, self.path, commit) if commit else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimSources:
-    """What claims are made from."""
-
-    project: Project
-    target: Target
-    ledger: Ledger
-    observer: RunObserver
-    allowance: Meter | None = None
-    identity: str = ""
-
-
-def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
-    """Write what is offered down, measuring it where no run says what it would claim."""
-    line = EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
+def write_offer(place: OfferPlace) -> tuple[OfferView, str]:
+    """Put together what is offered, measuring it where no run says what it would claim, and a page of that."""
+    line = EditLine.read(place.repository, place.target.name, place.path, place.tip, place.base)
     views: dict[str, RunView] = {}
     for name in dict.fromkeys(version.trailer("Skillopt-Run") for version in line.versions):
-        if run := sources.ledger.find_run(name):
+        if run := place.ledger.find_run(name):
             with suppress(SkilloptError):
-                views[name] = load_view(sources.project, sources.ledger, run)
-    offered = replace(_read_offered(place, line, views), target=target_words(sources.identity))
-    view, page = _claim(sources, place, offered, views)
-    edits = tuple((one.key, one.edit) for one in line.edits if not (one.dropped or one.replaced))
-    notes = _brought_back(place, view.before, view.after)
-    return WrittenOffer(
-        view, offer_title(view), offer_body(view), offer_mark(view), page=page, edits=edits, notes=notes
-    )
+                views[name] = load_view(place.project, place.ledger, run)
+    return _claim(place, _read_offered(place, line, views), views)
 
 
 def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
-    told = refusals_of(place.repository, place.skill)
+    told = refusals_of(place.repository, place.target.name)
     known = peoples_refusals(place.repository, told)
     words = {one.key: one.word.signature.removeprefix(" by ") for one in read_refusals(place.repository, told)}
+    returned = _brought_back(place, before, after)
     conflicts = merge_commits(place.repository, place.tip, place.base, place.path)[1] if place.base else ()
-    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
+    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.target.name}
     people = [one for one in reversed(place.repository.line(place.tip, place.base)) if one.sha in ours]
     return OfferView(
-        place.skill,
+        place.target.name,
         place.branch,
         place.into,
         place.base,
@@ -145,7 +116,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         flags=(
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
             *map(str, find_marks(before, after)),
-            *_brought_back(place, before, after),
+            *returned,
             *(
                 f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
                 f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"
@@ -153,7 +124,9 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
                 if view.suspicions
             ),
         ),
+        returned=returned,
         draft=place.branch.startswith("skillopt-draft/"),
+        target=target_words(place.identity),
     )
 
 
@@ -195,20 +168,18 @@ def _edit(
     )
 
 
-def _claim(
-    sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]
-) -> tuple[OfferView, str]:
+def _claim(place: OfferPlace, view: OfferView, views: Mapping[str, RunView]) -> tuple[OfferView, str]:
     """Return what is shown of an offered text, measuring it where its own run does not say, and a page of that."""
-    grading, target = None, sources.target
+    grading, target = None, place.target
     if view.versions and (run := views.get(view.versions[-1].trailer("Skillopt-Run"))) is not None:
         view = replace(view, run=run)
-        texts = _compared_texts(sources, place, view, run)
+        texts = _compared_texts(place, view, run)
         if texts is not None and (spoken := _by_its_run(view, run, texts)) is not None:
             return spoken, ""
         grading = read_grading(view.versions[-1].trailers) if texts is not None and texts[0] == texts[1] else None
     try:
         suite = target.suite()
-        done, pairs = _measure(sources, place, suite)
+        done, pairs = _measure(place, suite)
     except SkilloptError as error:
         return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
     verdict = done.judged.verdict if done.judged else None
@@ -218,7 +189,7 @@ def _claim(
     # With folds the edits were learnt from the very tasks that they are measured on.
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"
-    spent = Usage.total(sources.ledger.spending(done.run).values())
+    spent = Usage.total(place.ledger.spending(done.run).values())
     found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
     grade = grading.grade if grading else best if better else Grade.LIKELY
     changed = find_differing_tasks(suite.tasks(Split.VAL), pairs, target.settings.metric)
@@ -227,16 +198,16 @@ def _claim(
     return replace(view, claim=found, grade=grade, grading=grading), page
 
 
-def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
+def _compared_texts(place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
     """Return digests of the text that the newest version's run began with and of the default branch's.
 
     None where what is offered is not that version's text, as its run made it, or the suite is another one now.
     """
-    record, newest = sources.ledger.run(run.run), _text(place, place.tip)
-    made = {getattr(event, "text", "") for event in recorded_events(sources.ledger, run.run)}
+    record, newest = place.ledger.run(run.run), _text(place, place.tip)
+    made = {getattr(event, "text", "") for event in recorded_events(place.ledger, run.run)}
     digest = ""
     with suppress(SkilloptError):
-        digest = sources.target.suite().digest
+        digest = place.target.suite().digest
     is_newest = newest.digest == _text(place, view.versions[-1].sha).digest and newest.document.text in made
     if not is_newest or record.suite_digest != digest:
         return None
@@ -264,17 +235,17 @@ def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferV
     return replace(view, claim=found, grade=grading.grade if grading else Grade.LIKELY, grading=grading)
 
 
-def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> tuple[SuiteMeasurement, Pairs]:
-    target, root = sources.target, sources.project.root
-    drivers = load_drivers(target.settings, suite, root, Given(allowance=sources.allowance), optimizer=False)
+def _measure(place: OfferPlace, suite: Suite) -> tuple[SuiteMeasurement, Pairs]:
+    target, root = place.target, place.project.root
+    drivers = load_drivers(target.settings, suite, root, Given(allowance=place.allowance), optimizer=False)
     plan = RunPlan(target, suite, drivers, place.repository, skill_path=place.path, proposer="a person")
     change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
     if change.before.digest == change.after.digest:
         raise UsageError(f"the text is the same as on {place.into}")
-    return measure_change(plan, change, _BETTER, sources.ledger, sources.observer)
+    return measure_change(plan, change, _BETTER, place.ledger, place.observer)
 
 
 def _text(place: OfferPlace, commit: str) -> Skill:
     if not commit:
-        return Skill(place.skill, SkillDocument(""))
-    return read_version(place.repository, place.skill, commit, place.path, missing_ok=True)
+        return Skill(place.target.name, SkillDocument(""))
+    return read_version(place.repository, place.target.name, commit, place.path, missing_ok=True)

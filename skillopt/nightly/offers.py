@@ -17,12 +17,12 @@ from skillopt.figures import HELD_OUT, comparison_words, name_grade
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.nightly.handover import BranchOffer, ReviewState, SkillOffers, open_request
 from skillopt.nightly.night import RemainingBudget, SkillNight
-from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
+from skillopt.nightly.offer_texts import OfferPlace, write_offer
 from skillopt.nightly.people_commands import read_checklist, write_edits
 from skillopt.nightly.skill_state import SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
-from skillopt.reports.offer import OFFER_LIMIT
+from skillopt.reports.offer import OFFER_LIMIT, offer_body, offer_mark, offer_title
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import became_version, draft_obstacle, read_grading
 from skillopt.storage.ledger import Ledger
@@ -210,9 +210,20 @@ def _written(
     """
     opened = open_request(requests)
     repository, into, target = night.repository, night.tips, state.target
-    path, base = target.place(repository), into.default or repository.head() or ""
-    place = OfferPlace(repository, target.name, path, made.branch, tip=made.tip, into=into.default_branch, base=base)
-    texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
+    place = OfferPlace(
+        night.project,
+        repository,
+        target,
+        night.ledger,
+        observer=night.observer,
+        branch=made.branch,
+        tip=made.tip,
+        into=into.default_branch,
+        base=into.default or repository.head() or "",
+        allowance=meter,
+        identity=state.due_facts.target,
+    )
+    texts = digest_of(place.text(place.base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"
     made = made.model_copy(update={"opened": opened.number if opened else 0})
     if made.unfit_reason == _NO_VERSION and opened and (measured not in opened.body or read_checklist(opened.body)):
@@ -223,25 +234,22 @@ def _written(
             made = made.model_copy(update={"unfit_reason": ""})
     if made.unfit_reason or made.moot_reason or not made.tip:
         return made
-    written = write_offer(
-        ClaimSources(
-            night.project, target, night.ledger, night.observer, allowance=meter, identity=state.due_facts.target
-        ),
-        place,
-    )
-    if unrecorded and opened is None and written.view.claim is None:
-        reason = f"{_NO_RECORD}, and it could not be measured: {written.view.unmeasured}"
+    view, page = write_offer(place)
+    if unrecorded and opened is None and view.claim is None:
+        reason = f"{_NO_RECORD}, and it could not be measured: {view.unmeasured}"
         return made.model_copy(update={"unfit_reason": reason})
-    if written.page:
+    if page:
         night.report.mkdir(parents=True, exist_ok=True)
-        name = f"{target.name}{'-draft' if written.view.draft else ''}-before-after.html"
-        (night.report / name).write_text(written.page, encoding="utf-8")
-    marks = [made.mark, measured if written.view.claim is not None else "", write_edits(written.edits)]
-    if len(written.body) + len(marks[-1]) > OFFER_LIMIT:
+        name = f"{target.name}{'-draft' if view.draft else ''}-before-after.html"
+        (night.report / name).write_text(page, encoding="utf-8")
+    edits = write_edits([(one.key, one.edit) for one in view.in_force])
+    marks = [made.mark, measured if view.claim is not None else "", edits]
+    body = offer_body(view)
+    if len(body) + len(marks[-1]) > OFFER_LIMIT:
         marks.pop()
-    body = "\n".join([written.body, *filter(None, marks)]).rstrip() + "\n"
-    said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
-    said["notes"] = (*made.notes, *written.notes)
+    body = "\n".join([body, *filter(None, marks)]).rstrip() + "\n"
+    said = {"proven": view.proven, "known_by": offer_mark(view), "title": offer_title(view), "body": body}
+    said["notes"] = (*made.notes, *view.returned)
     return made.model_copy(update=said)
 
 

@@ -5,7 +5,7 @@ The parser is given our own words alone; texts from elsewhere are put in their p
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -98,13 +98,7 @@ that would not be seen.</p>
 """
 
 
-def _own_html(
-    renderer: RendererProtocol,  # noqa: ARG001 - the parser gives it
-    tokens: Sequence[Token],
-    at: int,
-    options: Mapping[str, object],  # noqa: ARG001 - the parser gives it
-    env: Mapping[str, object],  # noqa: ARG001 - the parser gives it
-) -> str:
+def _own_html(_: RendererProtocol, tokens: Sequence[Token], at: int, *_given: object) -> str:
     """Let through what folds a text away, and nothing else."""
     written = tokens[at].content
     return written if _FOLD.fullmatch(written.strip()) else escape(written)

@@ -23,6 +23,7 @@ from skillopt.reports.markdown import (
     tell_acts,
     tell_difference,
 )
+from skillopt.reports.run_report import list_units
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
@@ -97,6 +98,7 @@ class OfferView:
     grade: Grade | None = None
     grading: Grading | None = None
     flags: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
     draft: bool = False
     run: RunView | None = None
 
@@ -165,6 +167,7 @@ def _body(view: OfferView, longest: int) -> str:
     edits = [_box(edit, longest) for edit in view.in_force]
     why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
     reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
+    units = list_units(view.run) if view.run and longest == _LONGEST else ""  # the longest part goes first
     drop = "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
     number = view.in_force[0].number if edits else 0
     drop += f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
@@ -189,7 +192,7 @@ def _body(view: OfferView, longest: int) -> str:
             _dropped(view),
             _cost(view),
             take,
-            details("Tasks and reasons", paragraphs(_flips(view), *reasons)),
+            details("Tasks and reasons", paragraphs(_flips(view), *reasons, units)),
             f"Everything recorded of its run: `skillopt report {quote(view.run.run)}`." if view.run else "",
         )
     )

@@ -87,7 +87,7 @@ def _report(view: RunView, rollouts: str = "") -> str:
             _headed("Edits", paragraphs(_taken_edits(view), _changes(view))),
             _headed("Draft", _draft(view)),
             _headed("Steps", "" if view.shrunk else bullets(steps)),
-            _headed("Text and the tasks that need it", _units(view)),
+            _headed("Text and the tasks that need it", list_units(view)),
             _headed("Comparisons", _comparisons(view)),
             _headed("Verifiers to check", bullets(suspects)),
             _headed("Suspicious rollouts", _suspicious_rollouts(view)),
@@ -214,7 +214,7 @@ def _draft(view: RunView) -> str:
     return paragraphs(*told, _list_edits(edits))
 
 
-def _units(view: RunView) -> str:
+def list_units(view: RunView) -> str:
     """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
     rows = [
         (

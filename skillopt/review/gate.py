@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, assert_never
 
-from skillopt.figures import headline_of_verdict
+from skillopt.figures import comparison_words
 from skillopt.gate.comparison import (
     Comparison,
     Pairs,
@@ -158,7 +158,7 @@ class ChangeGate:
         expect_measured("gate", pairs, self._settings.coverage)
         self.pairs, lowest = pairs, lower_limit(self._compare(pairs).gains, 1.0 - self._settings.confidence)
         answer, reason = self._answer(verdict, lowest)
-        reason = f"{reason}: {_told(verdict, len(val))}"
+        reason = f"{reason}: {comparison_words(verdict)}"
         lost = task_gains(pairs.before, pairs.after, self._settings.metric)
         worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
         self.judged = Judged(verdict, answer, reason, lowest, self._settings.confidence, worse=worse)
@@ -225,16 +225,6 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
     # No margin or confidence that a gate can be asked for needs a thousand.
     needed = count_noun(bisect_left(range(1, 1000), x=True, key=enough) + 1, "val task")
     return f"expected at least {needed} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
-
-
-def _told(verdict: Verdict, tasks: int) -> str:
-    measured = verdict.wins + verdict.ties + verdict.losses
-    found = headline_of_verdict(verdict)
-    unmeasured = f", {tasks - measured} of {tasks} not measured" if measured < tasks else ""
-    return (
-        f"{found.words if found else 'no task was measured'}{unmeasured}, {verdict.wins} better, "
-        f"{verdict.ties} equal, {verdict.losses} worse"
-    )
 
 
 class _WithoutSkill:

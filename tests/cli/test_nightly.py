@@ -201,7 +201,7 @@ class TestWithoutAForge:
         row = nights.run()["rows"]
         text = nights.folder / ".skillopt" / "pull-requests" / "skillopt-rows.md"
         assert (row["offer"]["action"], row["offer"]["url"]) == ("opened", ".skillopt/pull-requests/skillopt-rows.md")
-        assert "0 → 8 of 8" in text.read_text()
+        assert "0 → 7 of 8 held-out" in text.read_text()
         assert nights.tip() == git(nights.folder, "rev-parse", BRANCH)
         assert nights.run()["rows"]["offer"]["action"] == ""
 

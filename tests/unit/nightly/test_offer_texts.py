@@ -8,8 +8,9 @@ import pytest
 
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.grades import Grade
-from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, WrittenOffer, write_offer
+from skillopt.nightly.offer_texts import OfferPlace, write_offer
 from skillopt.project import Project, Selection
+from skillopt.reports.offer import OfferView
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.projects import git, make_project
@@ -26,14 +27,14 @@ def project(tmp_path: Path) -> Path:
     return made
 
 
-def written(folder: Path) -> WrittenOffer:
+def written(folder: Path) -> OfferView:
     """Write down what is offered from the skill's branch into the branch that is checked out."""
     project, selection = Project.find(folder), Selection("rows", {"confidence": 0.7, "gate": "paired"}, folder=folder)
     repository, target = project.repository(), project.target(selection)
     tip, base = repository.branch_tip("rows") or "", repository.head() or ""
-    place = OfferPlace(repository, "rows", "skills/rows", "skillopt/rows", tip, "main", base)
     with closing(Ledger.open(folder)) as ledger:
-        return write_offer(ClaimSources(project, target, ledger, RunObserver()), place)
+        place = OfferPlace(project, repository, target, ledger, RunObserver(), "skillopt/rows", tip, "main", base)
+        return write_offer(place)[0]
 
 
 def commit_on(folder: Path, branch: str, old: str, new: str) -> None:
@@ -54,6 +55,6 @@ def test_with_folds_a_measured_text_is_proven_on_these_tasks_at_most(project: Pa
     suite.write_text("\n".join(map(json.dumps, kept[:12])) + "\n")
     commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL}\n- {DATES}")
     found = written(project)
-    assert found.view.claim is not None
-    assert found.view.grade is Grade.PROVEN_HERE
-    assert not found.view.proven
+    assert found.claim is not None
+    assert found.grade is Grade.PROVEN_HERE
+    assert not found.proven

@@ -74,7 +74,8 @@ def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -
     assert (of(judged).outcome, judged.answer) == (Outcome.INCONCLUSIVE, Standing.PASSED)
     assert "loss of more than 0.10" in judged.reason
     assert judged.lowest == pytest.approx(-0.1)
-    assert judged.reason.endswith(f"0 better, {TASKS} equal, 0 worse")
+    assert judged.verdict is not None
+    assert (judged.verdict.wins, judged.verdict.ties, judged.verdict.losses) == (0, TASKS, 0)
     assert "shown to be worse" in of(judged).reason
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
     assert (decided.kind, decided.verdict, decided.passed) == ("change", judged.verdict, True)
