@@ -4,7 +4,7 @@ It asks remote and forge, runs no model and no code of skills or suites, and com
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from skillopt.nightly.handover import ReviewState, SkillReview
 from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
+from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites.config_lines import put_file
 from skillopt.versions.records import RECORDS
@@ -57,7 +58,11 @@ def check_night(
     facts = access.forge.facts()
     if not facts.may_open:
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
-    if access.remote:
+    if access.remote and tips:
+        if (project.root / ".skillopt" / "ledger.db").is_file():
+            with closing(Ledger.open(project.root, read_only=True)) as ledger:
+                for base in sorted(ledger.unfinished_bases()):  # which a shallow clone may lack
+                    access.remote.fetch_commit(base, tips)
         access.remote.fetch_lines()
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:

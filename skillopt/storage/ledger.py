@@ -226,6 +226,11 @@ class Ledger:
         """Return the run of an id, or None."""
         return next(iter(self._runs("WHERE id = ?", [run])), None)
 
+    def unfinished_bases(self) -> frozenset[str]:
+        """Return the commits that unfinished runs started from."""
+        rows = self._read("SELECT DISTINCT base FROM runs WHERE state <> 'finished' AND base <> ''", [])
+        return frozenset(base for (base,) in rows)
+
     def _runs(self, where: str, values: Sequence[str], most: int = -1) -> list[RunRecord]:
         names = ", ".join(RunRecord.__dataclass_fields__)
         query = f"SELECT {names}, digest FROM runs {where} ORDER BY started_at DESC, rowid DESC LIMIT ?"  # noqa: S608 - our own text

@@ -42,6 +42,7 @@ def test_no_query_of_the_ledger_reads_all_payloads(tmp_path: Path) -> None:
         ledger.counts()
         ledger.spending("abc123")
         ledger.was_billed()
+        ledger.unfinished_bases()
         ledger.end_run("abc123", "finished", "")
         ledger.mean_cost("reply", "model")
         ledger.mean_seconds("demo")
