@@ -64,7 +64,7 @@ def _skip(*_: object) -> None:
     """Do nothing."""
 
 
-def _skip_all(*_: object) -> list[object]:
+def _skip_all(*_: object, **__: object) -> list[object]:
     """Leave nothing out."""
     return []
 

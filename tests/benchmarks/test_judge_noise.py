@@ -14,7 +14,7 @@ def test_a_judge_that_flips_a_fifth_of_its_marks_errs_no_more_than_promised(chan
 
 
 def test_a_gain_is_still_seen_through_a_judge_that_flips_a_tenth() -> None:
-    accepted, graded = verdict_rates(JudgedWorld(24, 0.5, 0.1, stuck=False, changes=0.0), 20)
+    accepted, graded = verdict_rates(JudgedWorld(24, 0.5, 0.1, stuck=False, changes=0.0), 60)
     assert accepted >= 0.6
     assert graded >= 0.9
 
