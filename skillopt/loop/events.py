@@ -311,7 +311,8 @@ def decode_event(kind: str, payload: str) -> Event:
 def gained_by_run(events: Iterable[Event]) -> Headline | None:
     """Compare the text that a run began with and its newest version; None where none was accepted.
 
-    The tasks are the same on both sides: the held-out ones where they were scored, else those of the gate. A change by people, which has no versions, is compared with the text before it.
+    Both sides have the same tasks: the held-out ones where they were scored, else those of the gate. A change by
+    people, which has no versions, is compared with the text before it.
     """
     happened = list(events)
     begun = max((at for at, event in enumerate(happened) if isinstance(event, RunStarted)), default=0)
