@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
-from skillopt.gate.judge_noise import JudgeAgreement, is_explained, is_tossed, judge_agreement
+from skillopt.gate.judge_noise import JudgeAgreement, is_tossed, judge_agreement
 from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -114,14 +114,14 @@ class Comparison(Figures):
 
     It has the gain of each unit as it stood at each look (None for one not seen), those of the pairs of runs that each
     look brought, and `gains` of each unit, all runs together; whether scores are partial, so that tests are bets,
-    whether a judge's noise explains as much, or tosses a coin, and whether enough was measured of either side.
+    whether a model judged, maybe as a coin does, and whether enough was measured of either side.
     """
 
     looks: tuple[tuple[float | None, ...], ...]
     runs: tuple[tuple[float, ...], ...]
     gains: tuple[float, ...]
     partial: bool
-    explained: bool
+    judged: bool
     tossed: bool
     covered: bool
 
@@ -196,8 +196,7 @@ def compare(
         math.fsum(row.passed_after - row.passed_before for row in rows) / max(1, len(rows)), units
     )
     looks, runs = _looks(tested, metric, families)
-    steps = task_gains(tested.before, tested.after, metric)
-    turn = -1.0 if math.fsum(steps.values()) < 0 else 1.0  # so that a loss is explained as a gain is
+    judge, scored = judge_agreement(pairs.rollouts), [one.score for one in pairs.rollouts if one.score]
     return Comparison(
         pairs=rows,
         low=low,
@@ -205,13 +204,13 @@ def compare(
         missing=len(wanted) - len(rows),
         unmeasured=(len(wanted - sides[0].keys()), len(wanted - sides[1].keys())),
         costs=_costs(pairs),
-        judge=judge_agreement(pairs.rollouts),
+        judge=judge,
         looks=looks,
         runs=runs,
         gains=tuple(_units_of(gains, families)),
         partial=partial,
-        explained=is_explained([turn * gain for gain in steps.values()], tested.rollouts),
-        tossed=is_tossed(pairs.rollouts),
+        judged=any(score.judgement for score in scored),
+        tossed=is_tossed(judge, len(scored)),
         covered=bool(rows) and min(len(sides[0]), len(sides[1])) >= coverage * len(wanted),
     )
 

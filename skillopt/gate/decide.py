@@ -10,7 +10,6 @@ from typing import Final, assert_never
 
 from skillopt.gate.comparison import Comparison, Figures
 from skillopt.gate.grades import Against, Grade, Grading, grade_unproven
-from skillopt.gate.judge_noise import EXPLAINED
 from skillopt.gate.mean_bet import bet_on_mean, bet_on_repeats
 from skillopt.gate.sign_flips import LookPlan, Tested, flip_signs
 
@@ -98,8 +97,8 @@ def decide(
         grading = _grade(comparison, question, terms, shown=False)
         return _verdict(comparison, Outcome.INVALID, found, untested, grading)
     tested = _test(comparison, question, error, plan, terms.margin)
-    noise = EXPLAINED if tested.shown and comparison.explained and error < 1 else ""
-    problem = noise or (terms.unless if tested.shown or terms.refuses else "")
+    noise = "the judge agrees with itself hardly more often than a coin" if comparison.tossed and error < 1 else ""
+    problem = (tested.shown and noise) or (terms.unless if tested.shown or terms.refuses else "")
     shown = tested.shown and not problem
     # Only an accept that stands is free: else whoever is refused would try again with all of the error.
     spent = max(error if problem and tested.shown else tested.spent, terms.here.error_spent if terms.here else 0.0)
@@ -165,9 +164,11 @@ def _test(comparison: Comparison, question: Question, error: float, plan: LookPl
         # The target is deterministic: repeats tell nothing new, so each task counts once.
         runs = (runs[0], *[()] * (len(runs) - 1))
     rounds = [tuple(chain(*runs[: number + 1])) for number in range(len(runs))]
+    if comparison.judged:  # a judge may give one text the same wrong marks in each repeat, so each task counts once
+        rounds = [tuple(gain for gain in look if gain is not None) for look in comparison.looks]
     if question is Question.WORSE:  # a mean would hide a little harm in many tasks behind one that did well by chance
         rounds = [tuple(float((gain < 0) - (gain > 0)) for gain in seen) for seen in rounds]
-    elif comparison.partial:
+    elif comparison.partial and not comparison.judged:
         return bet_on_repeats(rounds, error, plan)
     return flip_signs(rounds, error, plan)
 

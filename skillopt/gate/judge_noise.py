@@ -1,4 +1,4 @@
-"""Noise of a judge: how often it agrees with itself, and whether its noise alone explains a gain.
+"""Noise of a judge: how often it agrees with itself, and whether it does so more often than a coin.
 
 Each criterion of a result is read twice, in another order, and how often the two readings differ costs no call beyond
 those that judge. Two readings that are wrong alike, as of a judge that always likes the longer text, are no noise and
@@ -6,18 +6,12 @@ cannot be seen here.
 """
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from skillopt.gate.sign_flips import LookPlan, flip_signs
 from skillopt.rollouts import Judgement, Rollout
-
-EXPLAINED: Final = "the judge's own noise explains as much"
-
-_ERROR: Final = 0.1
-"""Probability with which noise alone may be taken for a gain."""
 
 _TOSSED: Final = 0.6
 """Share of criteria below which a judge agrees with itself hardly more often than a coin, which does on half."""
@@ -66,24 +60,9 @@ def judge_agreement(rollouts: Iterable[Rollout]) -> JudgeAgreement | None:
     return JudgeAgreement(agreed, criteria, len(rows), *share_interval(agreed / criteria, len(rows)), missing)
 
 
-def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:
-    """Return whether a judge's noise alone explains a gain, of which each task counts once.
-
-    A judge that gives one text the same arbitrary verdict each time agrees with itself, and repeats of one pair of
-    texts show its verdict again and again. Over tasks noise of either kind is as often for one side as for the other.
-    """
-    rollouts = tuple(rollouts)
-    return bool(gains and _judgements(rollouts)) and (
-        is_tossed(rollouts) or not flip_signs([tuple(gains)], _ERROR, LookPlan()).shown
-    )
-
-
-def is_tossed(rollouts: Iterable[Rollout]) -> bool:
-    """Return whether most results were judged, and by a judge that agrees with itself about as often as a coin."""
-    rollouts = tuple(rollouts)
-    found = judge_agreement(rollouts)
-    scored = sum(rollout.score is not None for rollout in rollouts)
-    return found is not None and found.share < _TOSSED and 2 * found.results >= scored
+def is_tossed(agreement: JudgeAgreement | None, scored: int) -> bool:
+    """Return whether most of the scored results were judged, by a judge that agrees with itself about as a coin."""
+    return agreement is not None and agreement.share < _TOSSED and 2 * agreement.results >= scored
 
 
 def share_interval(share: float, size: int) -> tuple[float, float]:

@@ -4,11 +4,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from skillopt.gate.comparison import Pairs, compare
 from skillopt.gate.decide import Outcome, Question, decide
-from skillopt.gate.gate import Gate
+from skillopt.gate.gate import Gate, here_plan
 from skillopt.gate.grades import Grade
-from skillopt.gate.judge_noise import EXPLAINED, is_explained, is_tossed, judge_agreement
+from skillopt.gate.judge_noise import judge_agreement
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Rollout, Score, Status, Trajectory
 from skillopt.settings import Metric, make_settings
@@ -47,16 +49,13 @@ def test_the_interval_holds_the_true_share_for_criteria_that_always_go_together(
     assert held >= 930
 
 
-def test_without_a_judge_nothing_is_explained() -> None:
-    plain = [Rollout(str(task), "a", 0, Trajectory(), Status.OK, Score(0.0, passed=False)) for task in range(3)]
-    assert not is_explained([1.0], plain)
-    assert judge_agreement(plain) is None
-
-
-def test_a_gain_that_each_task_counted_once_does_not_show_is_explained_by_the_judges_noise() -> None:
-    before, after = side("a", [("n", "n")] * 3 + [("y", "y")] * 9), side("b", [("y", "y")] * 12)
-    assert is_explained([1.0] * 3 + [0.0] * 9, (*before, *after))
-    assert not is_explained([1.0] * 4 + [0.0] * 8, (*before, *after))
+@pytest.mark.parametrize(("mended", "shown"), [(3, False), (5, True)])
+def test_repeats_of_a_judge_that_may_always_err_alike_count_each_task_once(mended: int, *, shown: bool) -> None:
+    pairs = Pairs()
+    for _ in range(3):
+        before, after = side("a", [("n", "n")] * mended + [("y", "y")] * 7), side("b", [("y", "y")] * (mended + 7))
+        pairs.add(Pairs(before, after))
+    assert decide(compare(pairs, Metric.SOFT), Question.HERE, 0.05, here_plan(3, mended + 7)).accepted is shown
 
 
 def test_a_judge_that_agrees_with_itself_about_as_often_as_a_coin_shows_nothing_and_a_grade_cannot_tell() -> None:
@@ -74,25 +73,26 @@ def test_a_judge_that_agrees_with_itself_about_as_often_as_a_coin_shows_nothing_
     runner = ScriptedRunner(lambda request: replace(toss(request), task_id=request.task.id), str)
     gate = Gate(tasks, make_settings(), runner)
     found = gate.grade("here", before, after, rounds=2).grading
-    assert is_tossed(gate.measured(before, after).rollouts)
+    assert compare(gate.measured(before, after), Metric.SOFT).tossed
     assert (found.grade, found.probability, found.offered) == (Grade.CANNOT_TELL, None, False)
 
 
 def test_a_few_judged_results_among_others_are_no_reason_to_tell_nothing() -> None:
     plain = [Rollout(str(task), "a", 0, Trajectory(), Status.OK, Score(0.0, passed=False)) for task in range(3)]
-    assert is_tossed([judged(9, "yn", "ny")])
-    assert not is_tossed([*plain, judged(9, "yn", "ny")])
+    assert judge_agreement(plain) is None
+    tossed = [judged(9, "yn", "ny")]
+    assert compare(Pairs(tossed, tossed), Metric.SOFT).tossed
+    assert not compare(Pairs([*plain, *tossed], [*plain, *tossed]), Metric.SOFT).tossed
 
 
-def test_a_partial_gain_that_few_tasks_carry_is_inconclusive_where_a_model_judges() -> None:
-    before, after = side("a", [("nn", "ny")] * 3), side("b", [("yy", "yy")] * 3)
+def test_what_a_judge_shows_that_agrees_with_itself_as_a_coin_does_is_no_verdict() -> None:
+    before, after = side("a", [("nn", "ny")] * 8), side("b", [("yy", "ny")] * 8)
     verdict = decide(compare(Pairs(before, after), Metric.SOFT, 0.9), Question.BETTER, 0.3)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert EXPLAINED in verdict.reason
     assert verdict.judge is not None
-    assert (verdict.judge.agreed, verdict.judge.criteria) == (9, 12)
+    assert (verdict.judge.agreed, verdict.judge.criteria) == (16, 32)
 
 
-def test_harm_that_a_judge_sees_in_every_task_is_not_explained_by_its_noise() -> None:
+def test_harm_that_a_judge_sees_in_every_task_is_a_verdict() -> None:
     before, after = side("a", [("yy", "yy")] * 8), side("b", [("nn", "nn")] * 8)
     assert decide(compare(Pairs(before, after), Metric.SOFT), Question.WORSE, 0.1).rejected
