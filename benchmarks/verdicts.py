@@ -54,12 +54,15 @@ def simulated_tasks(count: int) -> list[Task]:
     return [Task(str(number), f"task {number}", VerifierSpec("exact")) for number in range(count)]
 
 
-def runner_of(world: Sequence[tuple[float, float]], random: Random) -> ScriptedRunner:
-    """Run tasks that pass with the chance that the old text, or any other, gives them."""
+def runner_of(world: Sequence[tuple[float, float]], random: Random, sticky: float = 0.0) -> ScriptedRunner:
+    """Run tasks that pass with the chance that the old text, or any other, gives them, or as last time if sticky."""
+    last: dict[tuple[str, str], float] = {}
 
     def score(request: RolloutRequest) -> Rollout:
-        rate = world[int(request.task.id)][request.skill != OLD]
-        return scored(request, float(random.random() < rate))
+        rate, key = world[int(request.task.id)][request.skill != OLD], (request.digest, request.task.id)
+        if key not in last or random.random() >= sticky:
+            last[key] = float(random.random() < rate)
+        return scored(request, last[key])
 
     return ScriptedRunner(score, str)
 
@@ -72,6 +75,9 @@ _NULLS = (Change("same text"), Change("mends 20%, breaks 20%", 0.4, 0.4))
 _GAINS = (Change("mends 25%, breaks 5%", 0.5, 0.1), Change("mends 40%", 0.8))
 _FAMILY = 4
 """Tasks of a template that fail and pass together."""
+
+_STICKY = 0.7
+"""Share of repeats of a task under a text that turn out as the run before."""
 
 _CRITERIA = 5
 _LATER = (
@@ -100,12 +106,12 @@ class GateRates:
         return f"{self.any:.3f} / {self.first:.3f} @{self.rollouts:.0f}"
 
 
-def gate_rates(draw: _Draw, tasks: int, runs: range) -> GateRates:
+def gate_rates(draw: _Draw, tasks: int, runs: range, sticky: float = 0.0) -> GateRates:
     """Gate new candidates until one is accepted, five at most."""
     accepted = first = rollouts = 0
     for run in runs:
         random = Random(f"{run}/{tasks}")
-        gate, runner, world = _gate(tasks, run, random)
+        gate, runner, world = _gate(tasks, run, random, sticky=sticky)
         for number in range(_GATES):
             world[:] = draw(random)
             found = gate.decide("here", OLD, _candidate(number)).outcome is Outcome.ACCEPT
@@ -245,11 +251,11 @@ def change_rates(tasks: int, broken: float, runs: range, flips: float = 0.1) -> 
 
 
 def _gate(
-    tasks: int, run: int, random: Random, spent: float = 0.0
+    tasks: int, run: int, random: Random, spent: float = 0.0, sticky: float = 0.0
 ) -> tuple[Gate, ScriptedRunner, list[tuple[float, float]]]:
     """Make a gate, its runner, and the chances that the runner goes by, which may be replaced."""
     world: list[tuple[float, float]] = []
-    runner = runner_of(world, random)
+    runner = runner_of(world, random, sticky)
     return Gate(simulated_tasks(tasks), _settings(run), runner, looked=[spent]), runner, world
 
 
@@ -263,6 +269,11 @@ def _candidate(number: int) -> Skill:
 
 def _drawn(change: Change, tasks: int, flips: float) -> _Draw:
     return lambda random: change.draw(tasks, flips, random)
+
+
+def _uniform(tasks: int) -> _Draw:
+    """Each task passes with a chance of its own, whatever the text."""
+    return lambda random: [(chance, chance) for chance in (random.random() for _ in range(tasks))]
 
 
 def _uneven(tasks: int, share: float) -> _Draw:
@@ -286,6 +297,9 @@ def _show_gate(runs: range) -> None:
     for change in (*_NULLS, *_GAINS):
         for flips in (0.1, 0.3):
             _row(change.name, flips, *(gate_rates(_drawn(change, size, flips), size, runs) for size in _SIZES))
+    rates = (gate_rates(_drawn(_NULLS[0], size, 0.3), size, runs, _STICKY) for size in _SIZES)
+    _row(f"same text, {_STICKY:.0%} of repeats as before", 0.3, *rates)
+    _row("same text, any chance to pass", "-", *(gate_rates(_uniform(size), size, runs) for size in _SIZES))
 
 
 def _show_uneven(runs: range) -> None:
