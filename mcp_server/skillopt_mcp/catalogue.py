@@ -127,14 +127,9 @@ _repository = lru_cache(maxsize=4)(Repository.find)
 """Finds the repository around a folder; one that was not found is sought again."""
 
 
-def project_snapshot(folder: Path) -> Snapshot:
-    """Read the branch tips of a project."""
-    return snapshot_of(_repository(folder))
-
-
 def catalogue_of(folder: Path) -> "Catalogue":
     """Return the catalogue of a project as it is now."""
-    return Catalogue(project_snapshot(folder))
+    return Catalogue(snapshot_of(_repository(folder)))
 
 
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:

@@ -41,7 +41,7 @@ from skillopt_mcp.catalogue import (
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, object] = {}
 CACHED_MS = 60_000
-"""How long a client may take a listing for current; it is notified when a version is accepted."""
+"""How long a client may take a listing for current: nobody is told when a version is accepted."""
 
 _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
