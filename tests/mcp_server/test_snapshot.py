@@ -8,7 +8,7 @@ import pytest
 from skillopt.errors import SkillError
 from skillopt.versions.branches import snapshot_of
 from skillopt.versions.repository import Repository
-from skillopt_mcp.catalogue import ServedSkill, served_page, served_skill
+from skillopt_mcp.catalogue import ServedSkill, catalogue_of, served_page
 from tests.fakes.mcp_clients import accept
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def text(folder: Path) -> str:
-    (file,) = (file for file in served_skill(folder, "rows").files if file.path == "SKILL.md")
+    (file,) = (file for file in catalogue_of(folder).newest("rows").files if file.path == "SKILL.md")
     return file.content.decode()
 
 
@@ -72,7 +72,7 @@ def test_a_version_without_the_skill_is_refused(project: Path) -> None:
     bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows\nVal-After: 1 of 2")
     git(project, "update-ref", "refs/heads/skillopt/rows", bare)
     with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows"):
-        served_skill(project, "rows")
+        catalogue_of(project).newest("rows")
 
 
 def test_a_version_is_served_from_where_it_has_the_skill_when_the_folder_has_moved_since(project: Path) -> None:
