@@ -50,9 +50,7 @@ def short(text: str) -> str:
 
 
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
-_URI = re.compile(
-    rf"skill://(?:_versions/(?P<version>[0-9a-f]{{7,64}})/)?(?P<name>{_NAME})(?:/(?P<path>.+))?", re.ASCII
-)
+_URI = re.compile(rf"skill://(?P<name>{_NAME})(?:/(?P<path>.+))?", re.ASCII)
 _LONGEST_URI = 4096  # a path may have as many bytes on Linux
 
 
@@ -61,24 +59,22 @@ class Address:
     """What a URI names."""
 
     skill: str
-    version: str | None = None
     path: str = ""
 
     def __str__(self) -> str:
         """Write the URI."""
-        root = f"skill://_versions/{self.version}/{self.skill}" if self.version else f"skill://{self.skill}"
-        return f"{root}/{self.path}" if self.path else root
+        return f"skill://{self.skill}/{self.path}" if self.path else f"skill://{self.skill}"
 
 
-def skill_address(skill: str, path: str, version: str | None = None) -> Address:
+def skill_address(skill: str, path: str) -> Address:
     """Address a file or folder of a skill by its path as git has it."""
-    return Address(skill, version, quote(path.encode("utf-8", "surrogateescape"), safe="/-._~"))
+    return Address(skill, quote(path.encode("utf-8", "surrogateescape"), safe="/-._~"))
 
 
 def read_address(uri: str) -> Address | None:
     """Read a URI; None when no skill could have it."""
     found = _URI.fullmatch(uri) if len(uri) <= _LONGEST_URI else None
-    return Address(found["name"], found["version"], found["path"] or "") if found else None
+    return Address(found["name"], found["path"] or "") if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +123,9 @@ _repository = lru_cache(maxsize=4)(Repository.find)
 """Finds the repository around a folder; one that was not found is sought again."""
 
 
-def project_snapshot(folder: Path) -> Snapshot:
-    """Read the branch tips of a project."""
-    return snapshot_of(_repository(folder))
-
-
 def catalogue_of(folder: Path) -> "Catalogue":
     """Return the catalogue of a project as it is now."""
-    return Catalogue(project_snapshot(folder))
+    return Catalogue(snapshot_of(_repository(folder)))
 
 
 def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
@@ -146,11 +137,6 @@ def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill,
         return (), None
     found = catalogue.newest_of(names[:most])
     return tuple(one for one in found.values() if isinstance(one, ServedSkill)), next(iter(names[most:]), None)
-
-
-def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
-    """Read a version of a skill, or the text that is served."""
-    return catalogue_of(folder).read(name, version)
 
 
 class Catalogue:
@@ -196,17 +182,10 @@ class Catalogue:
         return others | found
 
     def read(self, name: str, version: str | None) -> ServedSkill:
-        """Return the text that is served, or an accepted version or a commit of the default branch by its start."""
+        """Return the text that is served, or an accepted version by its start."""
         if version is None:
             return self.newest(name)
-        try:
-            accepted = self.accepted(name, version)
-        except UsageError:
-            given = self.default and len(version) >= _SHORTEST and not set(version) - set("0123456789abcdef")
-            commit = self.repository.ref_tip(version) if given else None  # one of the default branch, by its start
-            if commit is None or not self.repository.contains(self.default, commit):
-                raise
-            return self._read(name, commit, "")
+        accepted = self.accepted(name, version)
         return self._read(name, accepted.sha, accepted.at)
 
     def newest(self, name: str) -> ServedSkill:

@@ -16,9 +16,8 @@ import anyio
 from anyio import to_thread
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
-from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -30,7 +29,6 @@ from mcp_types import (
     GetPromptResult,
     ListPromptsResult,
     ListToolsResult,
-    NotificationParams,
     PaginatedRequestParams,
     TextContent,
 )
@@ -43,7 +41,6 @@ from skillopt.errors import SkilloptError, UsageError, describe_field
 from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.prompts import PROMPTS, get_prompt
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
-from skillopt_mcp.watching import VersionWatcher
 
 if TYPE_CHECKING:
     from skillopt_mcp.tools import ToolDefinition
@@ -91,36 +88,21 @@ _STATIC = CacheHint(ttl_ms=60 * 60 * 1000, scope="private")
 _CHANGES = CacheHint(ttl_ms=CACHED_MS, scope="private")
 
 
-class SkillServer(Server[None]):
-    """The low-level server, which tells clients that made the older handshake that resources can change."""
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        """Return what the handshake says."""
-        options = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
-
-
-def make_server(folder: Path, *, every: float = 5.0) -> SkillServer:
-    """Make the server of a project, which looks for accepted versions every so many seconds while somebody listens."""
-    watch, skills, tools = VersionWatcher(folder, every), SkillResources(folder), _Tools(folder)
-    server = SkillServer(
+def make_server(folder: Path) -> Server[None]:
+    """Make the server of a project."""
+    skills, tools = SkillResources(folder), _Tools(folder)
+    server = Server[None](
         "skillopt",
         version=__version__,
         title="SkillOpt",
         instructions=files(__package__).joinpath("instructions.md").read_text(encoding="utf-8"),
         cache_hints={"tools/list": _STATIC, "prompts/list": _STATIC, "resources/list": _CHANGES},
-        lifespan=partial(_running, watch, tools),
+        lifespan=partial(_running, tools),
         get_tool_input_schema=tools.schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
         on_list_resources=skills.list_resources,
         on_read_resource=skills.read_resource,
-        on_subscriptions_listen=watch.listen,
         on_list_prompts=_list_prompts,
         on_get_prompt=_get_prompt,
     )
@@ -128,7 +110,6 @@ def make_server(folder: Path, *, every: float = 5.0) -> SkillServer:
     server.middleware.append(_guard)
     server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
     server.add_request_handler("skills/get", SkillParams, skills.get_skill)
-    server.add_notification_handler("notifications/initialized", NotificationParams, watch.joined)
     return server
 
 
@@ -224,11 +205,10 @@ async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
 
 
 @asynccontextmanager
-async def _running(watch: VersionWatcher, offered: _Tools, _: Server[None]) -> AsyncIterator[None]:
-    """Load the tools while the handshake is made, and look out for accepted versions while the server runs."""
+async def _running(offered: _Tools, _: Server[None]) -> AsyncIterator[None]:
+    """Load the tools while the handshake is made."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(partial(to_thread.run_sync, offered.schema, "", abandon_on_cancel=True))
-        tasks.start_soon(watch.run)
         yield
         tasks.cancel_scope.cancel()
 
@@ -241,7 +221,7 @@ async def _get_prompt(_: _Context, params: GetPromptRequestParams) -> GetPromptR
     return get_prompt(params.name, params.arguments or {})
 
 
-async def serve_stdio(server: SkillServer) -> None:
+async def serve_stdio(server: Server[None]) -> None:
     """Serve the process that started this one, until it closes the pipe."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

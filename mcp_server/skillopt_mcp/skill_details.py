@@ -54,7 +54,6 @@ def describe_skill(folder: Path, name: str, page: int) -> str:
     lines = [
         f"- suite: {_suite_line(suite, target, folder) if isinstance(suite, Suite) else suite}",
         f"- target: {_target_line(target)}",
-        f"- judge: {_judge_line(suite, target)}",
         *(_prospects(selection) if isinstance(suite, Suite) else ()),
         f"- served: {_served_line(folder, name)}",
         f"- next: {_next(suite, target, logged)}",
@@ -104,14 +103,6 @@ def _target_line(target: Target) -> str:
         else "you propose the edits"
     )
     return f"`{target.settings.harness}`; {by}"
-
-
-def _judge_line(suite: Suite | str, target: Target) -> str:
-    judged = sum(task.verifier.judged for _, task in suite.splits) if isinstance(suite, Suite) else 0
-    if not judged:
-        return "not needed, programs check every task" if isinstance(suite, Suite) else "not known without tasks"
-    named = target.settings.judge or target.settings.model
-    return f"{named or 'none is set, and'} {'decides' if named else 'decides nothing yet:'} {judged} tasks need one"
 
 
 def _prospects(selection: Selection) -> list[str]:

@@ -32,19 +32,18 @@ from skillopt.tasks import File
 from skillopt_mcp.catalogue import (
     Address,
     ServedSkill,
+    catalogue_of,
     read_address,
     served_page,
-    served_skill,
     skill_address,
 )
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, object] = {}
 CACHED_MS = 60_000
-"""How long a client may take a listing for current; it is notified when a version is accepted."""
+"""How long a client may take a listing for current: nobody is told when a version is accepted."""
 
 _META = "io.github.skillopt/"
-_FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
 _SKILLS_A_PAGE = 20  # some 5,000 tokens where a skill has a few files
 _TYPES = MimeTypes(filenames=())
 _TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
@@ -70,18 +69,18 @@ class SkillResources:
         skills, following = await to_thread.run_sync(served_page, self._folder, first, _SKILLS_A_PAGE)
         more = {} if following is None else {"nextCursor": str(Address(following))}
         return {
-            "skills": [_entry(skill, None) for skill in skills if not skill.problem],
+            "skills": [_entry(skill) for skill in skills if not skill.problem],
             **more,
-            **_cached(ctx, CACHED_MS),
+            **_cached(ctx),
         }
 
     async def get_skill(self, ctx: _Context, params: SkillParams) -> dict[str, object]:
-        """Answer `skills/get`, for older versions too."""
+        """Answer `skills/get`."""
         address = read_address(params.uri)
         skill = await self._found(address)
         if address is None or skill is None or skill.problem or address.path != SKILL_FILE:
             raise _unknown("skill", params.uri)
-        return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
+        return {"skill": _entry(skill), **_cached(ctx)}
 
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Answer `resources/list`: every file that is served, so many skills on a page."""
@@ -106,13 +105,13 @@ class SkillResources:
             if text is None
             else TextResourceContents(uri=params.uri, mime_type=kind, text=text)
         )
-        return ReadResourceResult(contents=[content], ttl_ms=_lifetime(address))
+        return ReadResourceResult(contents=[content], ttl_ms=CACHED_MS)
 
     async def _found(self, address: Address | None) -> ServedSkill | None:
         if address is None:
             return None
         try:
-            return await to_thread.run_sync(served_skill, self._folder, address.skill, address.version)
+            return await to_thread.run_sync(lambda: catalogue_of(self._folder).newest(address.skill))
         except UsageError:
             return None
 
@@ -122,23 +121,19 @@ def _unknown(kind: str, uri: str) -> MCPError:
     return MCPError(INVALID_PARAMS, f"no {kind} is served at {shown!r}", {"uri": shown})
 
 
-def _cached(ctx: _Context, milliseconds: int) -> dict[str, object]:
+def _cached(ctx: _Context) -> dict[str, object]:
     """Return the cache hints, which older protocol versions do not know."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return {}
-    return {"ttlMs": milliseconds, "cacheScope": "private"}
+    return {"ttlMs": CACHED_MS, "cacheScope": "private"}
 
 
-def _lifetime(address: Address) -> int:
-    return _FOREVER_MS if address.version else CACHED_MS
-
-
-def _entry(skill: ServedSkill, version: str | None) -> dict[str, object]:
+def _entry(skill: ServedSkill) -> dict[str, object]:
     resources = [
-        {"uri": str(skill_address(skill.name, file.path, version)), "digest": _digest(file), "size": len(file.content)}
+        {"uri": str(skill_address(skill.name, file.path)), "digest": _digest(file), "size": len(file.content)}
         for file in skill.files
     ]
-    uri = str(skill_address(skill.name, SKILL_FILE, version))
+    uri = str(skill_address(skill.name, SKILL_FILE))
     return {"uri": uri, "frontmatter": skill.frontmatter, "resources": resources}
 
 

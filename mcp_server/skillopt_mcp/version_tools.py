@@ -16,7 +16,7 @@ from skillopt.runs.history import compare_versions, difference_of_files, roll_ba
 from skillopt.safety.capabilities import NOTHING, describe_difference
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.decisions import Decisions
-from skillopt_mcp.catalogue import Catalogue, catalogue_of, served_skill, skill_address
+from skillopt_mcp.catalogue import Catalogue, catalogue_of, skill_address
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
@@ -129,28 +129,29 @@ def read_skill_tool(
     """
     if since is not None:
         return _changes(folder, name, since, version, page)
-    is_draft = version == _DRAFT
-    skill = catalogue_of(folder).draft(name) if is_draft else served_skill(folder, name, version)
+    is_draft, catalogue = version == _DRAFT, catalogue_of(folder)
+    skill = catalogue.draft(name) if is_draft else catalogue.read(name, version)
     shown = next((found for found in skill.files if found.path == file), None)
     paths = [found.path for found in skill.files]
     if shown is None:
         listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
         message = f"expected a file of {name} {skill.version[:SHOWN_DIGITS]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
-    uri = "" if is_draft else f", {skill_address(name, file, skill.version if version else None)}"
+    uri = "" if version else f", {skill_address(name, file)}"
     at = skill.version[:SHOWN_DIGITS]
     what = f"Version {at} of {skill.at}"
     if is_draft:
         what = f"{_NOT_ACCEPTED}\n\nDraft {at} of {skill.at}"
     elif not skill.trained:
-        what = f"Not trained: the text of branch {catalogue_of(folder).branch} at {at}"
+        what = f"Not trained: the text of branch {catalogue.branch} at {at}"
     head = f"# {name}: {file}\n\n{what}{uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
     try:
         text = shown.content.decode("utf-8")
     except UnicodeDecodeError:
-        return f"{head}\n\n{len(shown.content)} bytes that are not text; read the resource instead.{more}"
+        step = "; read the resource instead" if uri else ""
+        return f"{head}\n\n{len(shown.content)} bytes that are not text{step}.{more}"
     return f"{head}\n\n{paginate(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
 
 
@@ -172,7 +173,7 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     if version == _DRAFT:
         changed = compare_versions(selection, older, _DRAFT) if older else compare_versions(selection, _DRAFT, None)
     else:
-        newer = served_skill(folder, name, version)
+        newer = catalogue_of(folder).read(name, version)
         if not newer.trained:
             raise UsageError(
                 f"skill {name!r} is not trained at {newer.version[:SHOWN_DIGITS]}: nothing changed since any version"

@@ -162,7 +162,9 @@ def _text(night: Nightly) -> str:
     waiting = f", {count_noun(drafts, 'draft')} to look at" if drafts else ""
     why = next((f", not due: {row.reason}" for row in night.skills if row.training is Training.NOT_DUE), "")
     skills_words = f"{count_noun(len(night.skills), 'skill')} ({kinds})"
-    lines.append(f"{_improved(night)}{waiting}: {skills_words}{why}, {night.rollouts} rollouts begun, {night.price}")
+    lines.append(
+        f"{_improved(night)}{waiting}: {skills_words}{why}, {night.rollouts} rollouts begun, {night.spent.price}"
+    )
     return "\n".join(lines)
 
 
@@ -188,7 +190,7 @@ def render_night(night: Nightly) -> str:
     return print_markdown(
         paragraphs(
             f"## Skill training: {_improved(night)}{f', {failed} failed' if failed else ''}",
-            f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
+            f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.spent.price}.",
             write_table(columns, map(_row, night.skills[:_MOST_SHOWN])),
             *(part for row in night.skills[:_MOST_DETAILED] for part in _details(row)),
             f"{more} more skills are not shown." if more > 0 else "",

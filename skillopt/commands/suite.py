@@ -19,8 +19,8 @@ from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.forecast import what_it_can_show
 from skillopt.runs.history import noticed_sections
-from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
-from skillopt.safety.escaping import count_noun, escape_terminal, truncate
+from skillopt.runs.recorded import count_outcomes, recorded_rollouts
+from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
@@ -36,7 +36,6 @@ _MOST_TASKS: Final = 40
 """Rows of a list, which with its head and the next fill a screen; --json has all."""
 
 _MOST_NAMES: Final = 8  # fit on a line of 160 characters with what stands before them
-_LONGEST: Final = 100  # characters of a criterion, for the same reason
 
 _READS, _APART = "read results", "run the agent's code apart"
 _GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
@@ -81,10 +80,10 @@ def show(
 @suite.command()
 @with_run_options
 def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOption = False) -> None:
-    """Check the tasks: criteria, outcomes, leaks, power.
+    """Check the tasks: outcomes, judge, leaks, power.
 
-    Uses the results so far and spends nothing. It lists criteria that the judge cannot decide, saturated, unsolved and
-    flaky tasks, leaks between splits, and the detectable gain. Of tasks that bring a solution (Harbor), the solution
+    Uses the results so far and spends nothing. It lists saturated, unsolved and flaky tasks, how far readings of the
+    judge agree, leaks between splits, and the detectable gain. Of tasks that bring a solution (Harbor), the solution
     must pass and doing nothing must fail; this oracle is run once. `skillopt evaluate --repeats 3` adds results.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
@@ -110,14 +109,6 @@ def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _first(f"{one.task}: {one.words}; {then[one.broken]}" for one in results if not one.counts)
     if found["judge"] is not None:
         yield found["judge"].words
-    if found["undecided"]:
-        of = count_noun(len(found["criteria"]), "criterion", "criteria")
-        yield f"{len(found['undecided'])} of {of} the judge cannot decide; word them more exactly:"
-    yield from _first(
-        f"{one.task} {one.number}. {truncate(one.text, _LONGEST)}: two readings differ {one.differs:.0%} of the time"
-        f"{f', {one.cannot_tell:.0%} cannot tell' if one.cannot_tell else ''}"
-        for one in found["undecided"]
-    )
     leaks = found["leaks"]
     yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
     others = ("" if leak.task == leak.other else f" and {leak.other} ({leak.parts[1]})" for leak in leaks)
@@ -213,13 +204,9 @@ def _checked(selection: Selection) -> dict[str, Any]:
     brought = [task for _, task in suite.splits if task.environment is not None]
     if brought and (oracles := find_oracles()) is not None:
         results = oracles.check(brought, state_folder(project.root), _notice, settings.sandbox)
-    criteria = marks_of_criteria(rollouts)
-    undecided = [one for one in criteria if one.undecided]
     return {
         "skill": target.name,
         "tasks": count_outcomes(suite, rollouts),
-        "criteria": criteria,
-        "undecided": sorted(undecided, key=lambda one: -max(one.differs, one.cannot_tell)),
         "judge": judge_agreement(rollout for own in rollouts.values() for rollout in own),
         "programs": _programs(suite),
         "oracle": results,

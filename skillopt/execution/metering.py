@@ -56,10 +56,6 @@ class Meter:
         """What counts against the caps, recorded answers included; an unknown price counts as nothing."""
         self.rollouts = 0
         """How many rollouts were begun in this command."""
-        self.answered = Usage()
-        """The usage of calls that reported it; `failed_calls` counts the others."""
-        self.failed_calls = 0
-        """How many calls failed so that their cost is unknown."""
         self.refused = False
         """Whether a call or rollout was not made because of a cap."""
 
@@ -118,8 +114,6 @@ class Meter:
                 self._reserved.remove(held)
                 self._spend(held if used is None else replace(used, usd=held.usd if used.usd is None else used.usd))
                 self._roles[role] += used or (worst if caps.usd or caps.tokens else Usage(1, usd=None))
-                self.answered += used or Usage()
-                self.failed_calls += used is None
                 self._changed.notify_all()
 
         return ended

@@ -53,9 +53,7 @@ class SkillNight:
     run: str = ""
     versions: int = 0
     rollouts: int = 0
-    usd: float | None = 0.0
-    answered_usd: float | None = 0.0
-    failed_calls: int = 0
+    spent: Usage = field(default_factory=Usage)
     answers: tuple[str, ...] = ()
     offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
@@ -74,14 +72,8 @@ class SkillNight:
 
     def with_usage(self, meter: Meter) -> "SkillNight":
         """Add what was used for the skill."""
-        used, answered = Usage.total((Usage(usd=self.usd), *meter.by_role.values())), meter.answered
-        return replace(
-            self,
-            rollouts=self.rollouts + meter.rollouts,
-            usd=used.usd,
-            answered_usd=(Usage(usd=self.answered_usd) + answered).usd,
-            failed_calls=self.failed_calls + meter.failed_calls,
-        )
+        spent = Usage.total((self.spent, *meter.by_role.values()))
+        return replace(self, rollouts=self.rollouts + meter.rollouts, spent=spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +82,7 @@ class Nightly:
 
     skills: tuple[SkillNight, ...]
     rollouts: int = 0
-    usd: float | None = 0.0
-    answered_usd: float | None = 0.0
-    failed_calls: int = 0
-
-    @property
-    def price(self) -> str:
-        """The cost in words; calls whose cost is unknown are counted beside it."""
-        known = "price unknown" if self.answered_usd is None else f"${self.answered_usd:.2f}"
-        if not self.failed_calls:
-            return known
-        calls = f"{self.failed_calls} call{'' if self.failed_calls == 1 else 's'}"
-        return f"{known}; {calls} failed at a cost that is unknown"
+    spent: Usage = field(default_factory=Usage)
 
     @property
     def broken(self) -> bool:
@@ -144,13 +125,12 @@ class RemainingBudget:
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
         """Return the result of the night."""
-        answered = Usage.total(meter.answered for meter in self._ended).usd
-        return Nightly(rows, *self._used(), answered, sum(meter.failed_calls for meter in self._ended))
+        return Nightly(rows, *self._used())
 
-    def _used(self) -> tuple[int, float | None]:
+    def _used(self) -> tuple[int, Usage]:
         usages = (usage for meter in self._ended for usage in meter.by_role.values())
-        return sum(meter.rollouts for meter in self._ended), Usage.total(usages).usd
+        return sum(meter.rollouts for meter in self._ended), Usage.total(usages)
 
     def _left(self) -> tuple[int, float]:
-        rollouts, usd = self._used()
-        return self.budget.rollouts - rollouts, self.budget.usd - (usd or 0.0)
+        rollouts, spent = self._used()
+        return self.budget.rollouts - rollouts, self.budget.usd - (spent.at_least if spent.usd is None else spent.usd)

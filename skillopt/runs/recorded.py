@@ -41,11 +41,6 @@ _CALLED: Final = (0.8, 0.9)  # probabilities of drafts whose fate is counted
 _LEAST_RUNS: Final = 3
 """Runs from which a task that passed always, or never, is said to."""
 
-_UNDECIDED: Final = 0.2  # a judge that tosses a coin differs in half of the pairs
-_CANNOT_TELL: Final = 1 / 3
-_LEAST_MARKS: Final = 4
-"""A criterion is undecided where so many readings of one result differ, or say that they cannot tell, so often."""
-
 
 class TaskStanding(StrEnum):
     """What recorded runs say of a task."""
@@ -67,24 +62,6 @@ class TaskOutcomes:
     passed: int
     texts: int
     standing: TaskStanding
-
-
-@dataclass(frozen=True, slots=True)
-class CriterionMarks:
-    """What a judge said of one criterion, over all readings of all results."""
-
-    task: str
-    number: int
-    text: str
-    results: int
-    readings: int
-    differs: float
-    cannot_tell: float
-
-    @property
-    def undecided(self) -> bool:
-        """Whether the judge cannot decide it."""
-        return self.readings >= _LEAST_MARKS and (self.differs >= _UNDECIDED or self.cannot_tell >= _CANNOT_TELL)
 
 
 def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[str, list[Rollout]]:
@@ -116,19 +93,6 @@ def count_outcomes(suite: Suite, rollouts: Mapping[str, Sequence[Rollout]]) -> t
     return tuple(found)
 
 
-def marks_of_criteria(rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[CriterionMarks, ...]:
-    """Put together what a judge said of each criterion."""
-    found = []
-    for task, own in rollouts.items():
-        judged = [mark for one in own if one.score and (mark := one.score.judgement) and not mark.addressed]
-        by_result: dict[str, list[str]] = defaultdict(list)
-        for one in judged:
-            by_result[one.shown] += one.readings
-        criteria = judged[-1].criteria if judged else ()
-        found += [_marks(task, at, text, by_result.values()) for at, text in enumerate(criteria)]
-    return tuple(found)
-
-
 def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> TaskStanding:
     if any(len(set(own)) > 1 for own in by_text):
         return TaskStanding.FLAKY
@@ -139,24 +103,6 @@ def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> 
     if outcomes[0]:
         return TaskStanding.ALWAYS
     return TaskStanding.NEVER if len(by_text) > 1 else TaskStanding.FAILS
-
-
-def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> CriterionMarks:
-    rows = [[marks[at] for marks in readings if len(marks) > at and marks[at] != "-"] for readings in results]
-    rows = [row for row in rows if row]
-    pairs = [(row.count("y"), len(row)) for row in rows]
-    both = [2 * met * (read - met) / (read * (read - 1)) for met, read in pairs if read > 1]
-    readings = sum(map(len, rows))
-    cannot = sum(row.count("?") for row in rows) / readings if readings else 0.0
-    return CriterionMarks(
-        task=task,
-        number=at + 1,
-        text=text,
-        results=len(rows),
-        readings=readings,
-        differs=sum(both) / len(both) if both else 0.0,
-        cannot_tell=cannot,
-    )
 
 
 _REPEATS: Final = 16

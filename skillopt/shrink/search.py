@@ -35,9 +35,6 @@ _MOST_RUNS: Final = 12
 _STARTS: Final = 3
 """Most runs of the old text on a task; one that fails in most of them tells nothing."""
 
-_PAIRS: Final = 4
-"""Runs with and without a unit that a task which always fails seems to need: of those without, one may show no loss."""
-
 _CLEARLY: Final = 2
 """Failures more than passes under the old text, from which on a task that seems to need a unit tells nothing."""
 
@@ -65,13 +62,11 @@ class Search:
     build: Callable[[Sequence[Unit]], Skill]
     needed: dict[Unit, list[str]] = field(default_factory=dict)
     failing: list[str] = field(default_factory=list)
-    """Tasks that tell nothing: their outcome under the old text is chance, or no task passes."""
-    known: dict[str, frozenset[str]] = field(default_factory=dict)
-    """What the old text gets wrong in tasks that mostly fail under it; anything else that is wrong is a loss."""
+    """Tasks that tell nothing: they mostly fail under the old text."""
     unmeasured: set[str] = field(default_factory=set)
     questions: dict[tuple[str, str], _Question] = field(default_factory=dict)
     passed: dict[str, list[bool]] = field(default_factory=dict)
-    """For each run of a task under the old text, whether nothing was lost."""
+    """For each run of a task under the old text, whether nothing was wrong."""
     partial: bool = False
     """Whether some score was neither 0 nor 1."""
 
@@ -79,10 +74,6 @@ class Search:
     def idle(self) -> list[Unit]:
         """List the units that no task is known to need."""
         return [unit for unit in self.units if unit not in self.needed]
-
-    def holds(self, name: str, symptoms: frozenset[str]) -> bool:
-        """Return whether a run shows no loss: it passes, or gets no more wrong than the old text does."""
-        return not symptoms - self.known.get(name, frozenset())
 
     def forget(self, name: str) -> None:
         """Take back what a task seems to need, because it tells nothing."""
@@ -139,40 +130,25 @@ def _run(search: Search, wanted: _Wanted) -> Searching[list[Seen | None]]:
 
 
 def measure_start(search: Search) -> None:
-    """Run the old text on every task, and again where it fails, to know what a loss would look like."""
-    names, wrong = list(search.evidence.tasks), dict[str, list[frozenset[str]]]()
+    """Run the old text on every task, and again where it fails, to know which tasks tell nothing."""
+    names = list(search.evidence.tasks)
     for _ in range(_STARTS):
         found = search.evidence.run(search.evidence.draft.skill, names)
         search.unmeasured.update(name for name in names if name not in found)
         scores = (seen.rollout.score for seen in found.values())
         search.partial = search.partial or any(score is not None and score.value % 1 > 0 for score in scores)
         for name, seen in found.items():
-            wrong.setdefault(name, []).append(seen.symptoms)
-        names = [name for name in found if any(wrong[name]) and 2 * wrong[name].count(frozenset()) <= _STARTS]
-        if all(map(all, wrong.values())):
-            search.failing = list(wrong)  # nothing passes, so nothing can be seen to be lost
-            break
+            search.passed.setdefault(name, []).append(not seen.symptoms)
+        names = [name for name in found if not all(runs := search.passed[name]) and 2 * sum(runs) <= _STARTS]
+        if not any(map(any, search.passed.values())):
+            break  # nothing passes, so nothing can be seen to be lost
     search.evidence.rates = PassRates()  # a task that passes when it runs again was answered all along
-    for name, runs in wrong.items():
-        _note_start(search, name, runs)
-
-
-def _note_start(search: Search, name: str, runs: Sequence[frozenset[str]]) -> None:
-    """Note what a loss of a task would look like: that it fails, or that it gets more wrong than it does anyway."""
-    search.passed[name] = [not one for one in runs]
-    if 2 * runs.count(frozenset()) > len(runs):
-        for held in search.passed[name]:
+    for name, runs in search.passed.items():
+        if 2 * sum(runs) <= len(runs):
+            search.failing.append(name)
+            continue
+        for held in runs:
             search.evidence.rates.answer(held=held)
-    elif _is_steady(runs):
-        search.known[name], search.passed[name] = frozenset[str]().union(*runs), []
-    elif name not in search.failing:
-        search.failing.append(name)
-
-
-def _is_steady(runs: Sequence[frozenset[str]]) -> bool:
-    """Return whether no run of a failing task gets something wrong that no other one does."""
-    others = (frozenset[str]().union(*runs[:at], *runs[at + 1 :]) for at in range(len(runs)))
-    return len(runs) == _STARTS and all(run <= rest for run, rest in zip(runs, others, strict=True))
 
 
 def find_needed(search: Search, name: str) -> Searching[None]:
@@ -185,11 +161,7 @@ def find_needed(search: Search, name: str) -> Searching[None]:
         if unit is None:
             return
         search.needed.setdefault(unit, []).append(name)
-        if name in search.known:
-            chance = not (yield from _shows(search, unit, name))
-        else:
-            chance = yield from _fails_anyway(search, name)
-        if chance:
+        if (yield from _fails_anyway(search, name)):
             search.forget(name)
             return
 
@@ -204,25 +176,10 @@ def _fails_anyway(search: Search, name: str) -> Searching[bool]:
         (seen,) = yield from _run(search, [(search.evidence.draft.skill, name)])
         if seen is None:
             return False
-        passed.append(search.holds(name, seen.symptoms))
+        passed.append(not seen.symptoms)
         lead = len(passed) - 2 * sum(passed)
         if lead < 0 or lead >= _CLEARLY:
             return lead > 0
-
-
-def _shows(search: Search, unit: Unit, name: str) -> Searching[bool]:
-    """Return whether a task that always fails gets more wrong without one unit, and never with it.
-
-    What such a task gets wrong differs from run to run by chance, and each difference looks like a loss.
-    """
-    both = [(search.evidence.draft.skill, name), (search.build([unit]), name)]
-    held = 0
-    for _ in range(_PAIRS):
-        old, without = yield from _run(search, both)
-        held += without is not None and search.holds(name, without.symptoms)
-        if old is None or not search.holds(name, old.symptoms) or held > 1:
-            return False
-    return True
 
 
 def confirm(search: Search, unit: Unit) -> Searching[None]:
@@ -267,7 +224,7 @@ def _fails(search: Search, out: Sequence[Unit], name: str, bounds: tuple[float, 
         if seen is None:
             search.unmeasured.add(name)
             return True
-        held = search.holds(name, seen.symptoms)
+        held = not seen.symptoms
         asked.passed.append(held)
         asked.evidence += -rates.for_it if held else rates.against
     fails = asked.evidence > 0

@@ -96,12 +96,15 @@ PARTS_NOT_APPLICABLE = {
         "sep-2575-missing-capability-http-400": "test_missing_capability",
         "sep-2575-http-server-no-independent-requests-on-stream": "test_streaming_elicitation",
         "sep-2575-server-no-log-without-loglevel": "test_logging_tool",
-        "sep-2575-server-sends-prompts-list-changed-on-subscription": "Mutated the prompt list but no",
-        "sep-2575-server-sends-tools-list-changed-on-subscription": "Mutated the tool list but no",
+        "sep-2575-server-sends-subscription-ack": "subscriptions/listen is not applicable",
+        "sep-2575-server-tags-subscription-id": "subscriptions/listen is not applicable",
+        "sep-2575-server-honors-notification-filter": "subscriptions/listen is not applicable",
+        "sep-2575-server-sends-prompts-list-changed-on-subscription": "did not declare prompts.listChanged",
+        "sep-2575-server-sends-tools-list-changed-on-subscription": "did not declare tools.listChanged",
     },
     "caching": {"sep-2549-resources-templates-list-caching-hints": "Method not found"},
 }
-"""Single checks that do not apply: they need a tool of the suite's own server, a list that can change, or templates."""
+"""Single checks that do not apply: they need a tool of the suite's own server, subscriptions, or templates."""
 
 SIGNS = {scenario: sign for scenarios in NOT_APPLICABLE.values() for scenario, sign in scenarios.items()}
 Suite = Callable[..., str]

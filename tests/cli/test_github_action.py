@@ -11,6 +11,7 @@ import pytest
 
 from skillopt.commands.nightly import render_night
 from skillopt.nightly.night import Nightly, PullRequestUpdate, SkillNight, Training
+from skillopt.rollouts import Usage
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.fakes.changes import GOOD, commit, make_change, write
 from tests.fakes.fake_forge import FakeForge, fake_forge
@@ -162,7 +163,7 @@ def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
     failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=PullRequestUpdate(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
-    told = render_night(Nightly((failed, *waiting), 7, None, None))
+    told = render_night(Nightly((failed, *waiting), 7, Usage(usd=None)))
     assert told.startswith(
         "## Skill training: nothing improved, 1 failed\n\n201 skills, 7 rollouts begun, price unknown."
     )

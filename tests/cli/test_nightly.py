@@ -134,7 +134,7 @@ class TestFailures:
         assert found == {"broken": "failed", "rows": "finished", "torn": "failed", "bare": "no suite"}
         assert "Connection refused" in rows["broken"]["reason"]
         assert rows["rows"]["offer"]["action"] == "opened"
-        assert (rows["broken"]["usd"], rows["broken"]["answered_usd"]) == (None, 0.0)
+        assert rows["broken"]["spent"]["usd"] is None
         told = nights.tell("--set", "retry_seconds=0")
         assert ("broken: FAILED: " in told, "\nnothing improved: 4 skills (1" in told) == (True, True)
 

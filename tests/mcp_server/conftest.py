@@ -31,5 +31,5 @@ def mode() -> str:
 
 @pytest.fixture
 async def client(project: Path, mode: str) -> AsyncIterator[Client]:
-    async with Client(make_server(project, every=0.01), mode=mode, cache=None) as client:
+    async with Client(make_server(project), mode=mode, cache=None) as client:
         yield client

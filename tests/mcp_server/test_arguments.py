@@ -120,7 +120,6 @@ def test_what_is_not_offered_is_refused(name: str, given: dict[str, str]) -> Non
 
 
 SKILLS = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8})?", fullmatch=True)
-VERSIONS = st.none() | st.from_regex(r"[0-9a-f]{7,40}", fullmatch=True)
 PATHS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
 
@@ -138,9 +137,9 @@ def test_nothing_in_a_quoted_text_ends_the_quote(text: str) -> None:
     assert first not in text
 
 
-@given(SKILLS, PATHS, VERSIONS, st.text(max_size=60))
-def test_an_address_is_read_back_and_any_text_is_read(name: str, path: str, version: str | None, text: str) -> None:
-    address = skill_address(name, path, version)
+@given(SKILLS, PATHS, st.text(max_size=60))
+def test_an_address_is_read_back_and_any_text_is_read(name: str, path: str, text: str) -> None:
+    address = skill_address(name, path)
     assert read_address(str(address)) == address
     assert str(address).isascii()
     read_address(text)

@@ -10,7 +10,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
 
+from skillopt.errors import UsageError
 from skillopt.tasks import File
+from skillopt_mcp.catalogue import catalogue_of
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.drafts import accepted, graded, run_events
@@ -84,25 +86,7 @@ async def test_a_skill_without_accepted_version_is_served_as_it_is_committed(tmp
             assert resource.meta is not None
             assert resource.meta["io.github.skillopt/version"] == main
             assert resource.meta["io.github.skillopt/trained"] is False
-        committed = await content(client, MAIN)
-        assert b"Not committed" not in committed
-        assert committed == await content(client, f"skill://_versions/{main}/rows/SKILL.md")
-
-
-async def test_an_older_version_is_read_at_its_own_address(project: Path, client: Client) -> None:
-    old = git(project, "rev-parse", "skillopt/rows")
-    new = accept(project, text="- Count.\n")
-
-    assert await content(client, f"skill://_versions/{old}/rows/SKILL.md") == TEXT.encode()
-    assert await content(client, MAIN) == TEXT.encode() + b"- Count.\n"
-    place = f"skill://_versions/{old[:10]}/rows"
-    entry = (await ask(client, "skills/get", uri=f"{place}/SKILL.md"))["skill"]
-    assert [file["uri"] for file in entry["resources"]] == [f"{place}/SKILL.md", f"{place}/run.sh"]
-    (listed,) = (await ask(client, "skills/list"))["skills"]
-    assert listed == (await ask(client, "skills/get", uri=MAIN))["skill"]
-    for other in (git(project, "commit-tree", "-m", "Elsewhere", "main^{tree}"), new[:6], "0" * 40):
-        uri = f"skill://_versions/{other}/rows/SKILL.md"
-        assert (await refused(client, "skills/get", uri=uri)).code == INVALID_PARAMS
+        assert b"Not committed" not in await content(client, MAIN)
 
 
 async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Client) -> None:
@@ -181,8 +165,8 @@ async def test_what_people_committed_on_top_of_a_version_is_not_served(project: 
     git(project, "update-ref", "refs/heads/skillopt/rows", stray)
 
     assert await content(client, MAIN) == TEXT.encode()
-    uri = f"skill://_versions/{stray}/rows/SKILL.md"
-    assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
+    with pytest.raises(UsageError, match="accepted version"):
+        catalogue_of(project).read("rows", stray)
 
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."

@@ -24,7 +24,7 @@ def test_older_clients_shake_hands_and_are_served(project: Path) -> None:
 
     assert shaken["protocolVersion"] == "2025-06-18"
     assert shaken["serverInfo"]["version"] == skillopt.__version__
-    assert shaken["capabilities"]["resources"] == {"subscribe": False, "listChanged": True}
+    assert shaken["capabilities"]["resources"] == {"subscribe": False, "listChanged": False}
     assert read["contents"][0]["text"].endswith("- Sort.\n")
     assert "| rows |" in called["content"][0]["text"]
     assert listed["skills"][0]["uri"] == "skill://rows/SKILL.md"
@@ -37,7 +37,7 @@ def test_clients_of_2026_need_no_handshake(project: Path) -> None:
         wrong = server.ask("skills/get", uri="skill://none/SKILL.md", _meta=MODERN)
 
     assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {}}
-    assert discovered["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert discovered["capabilities"]["resources"] == {"subscribe": False, "listChanged": False}
     assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
     assert wrong["error"]["code"] == -32602
 

@@ -76,7 +76,7 @@ printf '\n::%s::\n' "$token"
     improved: (.skills | counted(.versions > 0)),
     "pull-requests": (.skills | map(.offer | select(.action != "").url) | tojson),
     rollouts,
-    usd: ([.usd] | dollars)
+    usd: ([.spent.usd] | dollars)
   } else {} end
   | {"exit-code": $code} + . | to_entries[] | "\(.key)=\(.value)"' "$result")" || {
   reason="$(sed -nE 's/^(skillopt|Error): //p' "$said" | tail -n 1)"

@@ -100,7 +100,6 @@ def test_a_failed_call_that_may_have_been_billed_counts_in_full(failure: Failure
     with pytest.raises(ProviderError):
         MeteredModel(Costly(failure=failure), [meter], "judge").reply("a")
     assert meter.by_role["judge"].usd == usd
-    assert (meter.answered.usd, meter.failed_calls) == (0.0, 1 if usd else 0)
 
 
 def test_recorded_answers_count_against_the_caps_of_the_run_that_uses_them() -> None:

@@ -122,7 +122,7 @@ def test_of_two_lines_that_say_the_same_one_stays() -> None:
     assert sum(line.startswith("-") for line in version.text.splitlines()) == 1
 
 
-def test_a_task_that_passes_by_chance_keeps_nothing_and_one_that_always_fails_shows_what_it_gets_worse() -> None:
+def test_a_task_that_passes_by_chance_and_one_that_always_fails_keep_nothing() -> None:
     draw = Random(4)
 
     def answer(request: RolloutRequest) -> Rollout:
@@ -137,8 +137,7 @@ def test_a_task_that_passes_by_chance_keeps_nothing_and_one_that_always_fails_sh
     runner = ScriptedRunner(answer, lambda prompt: prompt)
     events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
     kept = {event.text: event.tasks for event in events if isinstance(event, TextScreened) and event.kept}
-    assert kept.keys() == {*NEEDED, "- rule 5"}
-    assert kept["- rule 5"] == ("t01",)
+    assert kept.keys() == NEEDED
 
 
 def test_a_cap_too_small_for_a_verdict_is_refused_before_anything_is_run() -> None:
