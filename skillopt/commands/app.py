@@ -38,7 +38,7 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "status": ("status:status", "List the newest runs of this project."),
         "log": ("log:log", "List the versions of the skill, newest first, and its draft."),
         "diff": ("diff:diff", "Show what changed between two versions of the skill."),
-        "show": ("show:show", "Show a version, or what put each line there."),
+        "show": ("show:show", "Show a version: what changed, and why."),
         "take": ("decisions:take", "Make the draft a version after you approve it."),
         "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
         "rollback": ("decisions:rollback", "Publish an older version as a new commit."),

@@ -40,9 +40,6 @@ UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US do
 StartOption = Annotated[
     Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
 ]
-AllSplitsOption = Annotated[
-    bool, typer.Option("--all-splits", help="Show rollouts of held-out tasks, too; do not write edits by them.")
-]
 SummaryOption = Annotated[
     Path | None, typer.Option("--summary", metavar="FILE", help="Append Markdown, as to $GITHUB_STEP_SUMMARY.")
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
+from skillopt.commands.options import JsonOption, RunArgument, SuiteOption
 from skillopt.commands.output import write_report
 from skillopt.errors import UsageError
 from skillopt.project import Project
@@ -29,7 +29,6 @@ def report(
         str | None, typer.Option("--format", "-f", help="text, markdown, html or json; else by the suffix of --output.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
-    all_splits: AllSplitsOption = False,
     suite: SuiteOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,11 +40,10 @@ def report(
     project = Project.find(Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         found = find_run(ledger, name)
-        shown = all_splits and named != "html"
-        view = load_view(project, ledger, found, suite, all_splits=shown)
+        view = load_view(project, ledger, found, suite)
         match named:
             case "html":
-                text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
+                text = render_page(view, read_rollouts(ledger, view))
             case "text":
                 text = render_text(view, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 1)).columns))
             case _:

@@ -70,8 +70,8 @@ class StepView:
         return f"{self.head}{'. ' if self.end and not self.head.endswith(': ') else ''}{self.end}"
 
 
-class StepLog:
-    """Puts together what belongs to a step."""
+class RunLines:
+    """Tells a run in lines: a step in one, put together of what belongs to it, all else as it happens."""
 
     def __init__(self) -> None:
         self._open: dict[int, StepView] = {}
@@ -109,16 +109,9 @@ class StepLog:
             self._numbers.setdefault(step, len(self._numbers) + 1)
         return [replace(self._open.pop(step), number=self._numbers[step]) for step in closed]
 
-
-class RunLines:
-    """Tells a run in lines: a step in one, all else as it happens."""
-
-    def __init__(self) -> None:
-        self._steps = StepLog()
-
     def tell(self, event: Event) -> list[tuple[str, bool]]:
         """Return what is to be said now, and of each line whether work went before it, so that its cost is worth it."""
-        ended, line = self._steps.note(event), event_line(event)
+        ended, line = self.note(event), event_line(event)
         lines = [(step.line, bool(step.edits or step.end)) for step in ended]
         # Said at the end of its step, where it did anything.
         failed = isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection")

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.records import recorded_acts, scored_by
+from skillopt.execution.records import recorded_acts, recorded_events, scored_by
 from skillopt.figures import headline_of_verdict, tally_passed
 from skillopt.gate.decide import Outcome, Verdict
 from skillopt.loop.caps import settle_folds
@@ -31,13 +31,12 @@ from skillopt.loop.events import (
     TextScreened,
     VerifierSuspected,
     VersionAccepted,
-    decode_event,
     gained_by_draft,
     gained_by_run,
     newest_draft,
 )
 from skillopt.project import Project, Selection
-from skillopt.reports.lines import StepLog
+from skillopt.reports.lines import RunLines
 from skillopt.reports.view import (
     FOLDS,
     SEEN_SPLITS,
@@ -82,12 +81,10 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
     return found
 
 
-def load_view(
-    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
-) -> RunView:
+def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
     """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
     start = decode_skill(record.skill, record.start)
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+    events = recorded_events(ledger, record.id)
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
@@ -96,16 +93,22 @@ def load_view(
     for name, fold in zip(FOLDS, (tasks.folds if tasks else None) or (), strict=False):
         splits |= {task.id: name for task in fold}
     identity = scored_by(record)
-    compared = digests_of(start, events)
-    results = [row for row in ledger.run_results(record.id, compared, identity) if row.skill in compared]
+    wrote = (DraftChanged, DraftGraded, GateDecided, VersionAccepted)
+    texts = {_text_digest(start, event.text) for event in events if isinstance(event, wrote) and event.text}
+    results = ledger.run_results(record.id, [start.digest, *texts], identity)
     commits, draft = _in_git(project, record)
     view = build_view(head, RunRecords(start, events, results, splits, commits, draft=draft))
     if tasks is None:
         return view
-    run = _run_rollouts(ledger, record, identity, tasks, start=start, events=[event for _, event in events])
-    found, texts = find_suspicions(run), [view.draft.text] if view.draft else [one.text for one in view.versions[1:]]
-    newest = _text_digest(start, texts[-1]) if texts else ""
-    shown = {row.task for row in view.heat if all_splits or row.split in SEEN_SPLITS}
+    before = [row.key for row in results if row.skill == start.digest]
+    # Without a skill there is no text that training could have written.
+    after = [row.key for row in results if row.skill not in ("", start.digest)]
+    known = ledger.rollouts([*before, *after])
+    ordinary, trained = ([known[key] for key in keys if key in known] for keys in (before, after))
+    run = RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text)
+    found, offered = find_suspicions(run), view.draft or next(reversed(view.accepted), None)
+    newest = _text_digest(start, offered.text) if offered else ""
+    shown = {row.task for row in view.heat if row.split in SEEN_SPLITS}
     # The quotes of held-out tasks may teach nobody who writes edits.
     return replace(
         view,
@@ -174,20 +177,6 @@ def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tup
     return commits, (draft.sha, taken, *draft.values(NEEDS_A_PERSON))
 
 
-def _run_rollouts(
-    ledger: Ledger, record: RunRecord, identity: str, tasks: Suite, start: Skill, events: Sequence[Event]
-) -> RunRollouts:
-    wrote = (DraftChanged, DraftGraded, GateDecided, VersionAccepted)
-    texts = {_text_digest(start, event.text): event.text for event in events if isinstance(event, wrote) and event.text}
-    rows = ledger.run_results(record.id, [start.digest, *texts], identity)
-    before = [row.key for row in rows if row.skill == start.digest]
-    # Without a skill there is no text that training could have written.
-    after = [row.key for row in rows if row.skill not in ("", start.digest)]
-    found = ledger.rollouts([*before, *after])
-    ordinary, trained = ([found[key] for key in keys if key in found] for keys in (before, after))
-    return RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text, texts)
-
-
 _FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
 _UNMOVED = "it moved none of the tasks that it cites"
 _Kind = TypeVar("_Kind")
@@ -198,22 +187,11 @@ class RunRecords:
     """What is recorded of a run: of each task its split or fold, and of the draft its commit, version and marks."""
 
     start: Skill
-    events: Sequence[tuple[str, Event]]
+    events: Sequence[Event]
     results: Sequence[ResultRow] = ()
     splits: Mapping[str, str] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
     draft: tuple[str, ...] = ("", "")
-
-
-def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
-    """List the skills that a run compared on tasks that no edit was made from, whose rollouts a view needs."""
-    found = [start.digest]
-    for _, event in events:
-        if isinstance(event, GateDecided | VersionAccepted) and event.text:
-            found.append(_text_digest(start, event.text))
-        if isinstance(event, HeldOutTestMeasured) and event.released:
-            found.append(event.released)
-    return tuple(dict.fromkeys(found))
 
 
 def _text_digest(start: Skill, text: str) -> str:
@@ -223,11 +201,10 @@ def _text_digest(start: Skill, text: str) -> str:
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
     """Build the view of a run from its record."""
-    events = [event for _, event in recorded.events]
-    gates = _gates(events)
+    events, gates = recorded.events, _gates(recorded.events)
     versions = _versions(head, recorded, gates)
     ended, started, aside = _last(events, RunEnded), _last(events, RunStarted), _last(events, TasksSetAside)
-    withheld, log = _last(events, ReleaseCheckWithheld), StepLog()
+    withheld, log = _last(events, ReleaseCheckWithheld), RunLines()
     return replace(
         head,
         suite=started.suite if started else "",
@@ -274,7 +251,7 @@ def _gates(events: Iterable[Event]) -> list[GateView]:
 
 def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) -> list[VersionView]:
     """List the texts: the first as the first gate measured it, beside its candidate, else as the baseline."""
-    start, events = recorded.start, [event for _, event in recorded.events]
+    start, events = recorded.start, recorded.events
     text = start.document.text
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
     if (baseline := _last(events, BaselineMeasured)) is not None:
@@ -335,7 +312,7 @@ class _EditFates:
         self._train = {task for task, split in recorded.splits.items() if split in ("train", *FOLDS)}
         self.edits: dict[str, EditView] = {}  # in the order in which they were first told of
         self._text = recorded.start.document.text
-        for _, event in recorded.events:
+        for event in recorded.events:
             self._note(event)
 
     def _note(self, event: Event) -> None:
@@ -343,16 +320,16 @@ class _EditFates:
             case EditRefused():
                 before = self.edits.get(event.edit.id)
                 if before is None:
-                    self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
+                    self._put(event.edit, fate=Fate.REFUSED, reason=event.reason)
                 elif before.version is None:  # else the version has it, whatever the draft does
                     fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
-                    self._put(event.edit, event.step, fate=fate, reason=event.reason)
+                    self._put(event.edit, fate=fate, reason=event.reason)
             case PatchTested():
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
-                    self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
+                    self._put(edit, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
                 kept = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-                self._put(event.edit, event.step, fate=kept, reason=event.reason, ablation=event)
+                self._put(event.edit, fate=kept, reason=event.reason, ablation=event)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
                 for change in event.changes:
                     self._changed(change.edit, event)
@@ -362,16 +339,15 @@ class _EditFates:
                 pass
 
     def _changed(self, edit: Edit, event: DraftChanged | DraftGraded | GateDecided | VersionAccepted) -> None:
-        known = self._put(edit, 0 if isinstance(event, DraftGraded) else event.step)
         if isinstance(event, GateDecided):
-            fate = _FATES.get(event.verdict.outcome, Fate.REJECTED)
-            self._put(edit, event.step, fate=fate, reason=event.verdict.reason)
+            self._put(edit, fate=_FATES.get(event.verdict.outcome, Fate.REJECTED), reason=event.verdict.reason)
         elif isinstance(event, VersionAccepted):
-            self._put(edit, event.step, version=event.number)
-        elif known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
-            self._put(edit, known.step, fate=Fate.JOINED, reason="")
+            self._put(edit, version=event.number)
+        # It works beside others, or the run ended before a test.
+        elif self._put(edit).fate in (Fate.UNMOVED, Fate.NOT_NEEDED):
+            self._put(edit, fate=Fate.JOINED, reason="")
 
-    def _put(self, edit: Edit, step: int, **changes: object) -> EditView:
+    def _put(self, edit: Edit, **changes: object) -> EditView:
         known = self.edits.get(edit.id)
         if known is None:
             document = SkillDocument(self._text)
@@ -379,8 +355,6 @@ class _EditFates:
             around = [section.title for section in document.sections if section.start <= place < section.end]
             section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
             # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
-            known = EditView(
-                edit, step, section, tuple(one for one in edit.tasks if one in (self._train or edit.tasks))
-            )
+            known = EditView(edit, section, tuple(one for one in edit.tasks if one in (self._train or edit.tasks)))
         self.edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
         return known

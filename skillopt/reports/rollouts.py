@@ -19,39 +19,32 @@ _ROLLOUT: Final = 24_000
 _MOST_TEXT, _LEAST_TEXT = 3000, 40
 
 
-def read_rollouts(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = _MOST_ROLLOUTS) -> str:
-    """Show recorded rollouts of tasks known to be train, or in the first of two folds, unless all are asked."""
+def read_rollouts(ledger: Ledger, view: RunView, most: int = _MOST_ROLLOUTS) -> str:
+    """Show recorded rollouts of tasks known to be train, or in the first of two folds."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
     identity = view.target + (f" judge={view.judge}" if view.judge else "")
     rows = ledger.run_results(view.run, list(names), identity)
-    listed = [row for row in rows if all_splits or splits.get(row.task, "") in SEEN_SPLITS]
+    listed = [row for row in rows if splits.get(row.task, "") in SEEN_SPLITS]
     chosen = choose_rollouts(listed, most)
     found = ledger.rollouts([row.key for row in chosen])
-    shown = [
-        (found[row.key], names.get(row.skill, "draft"), splits.get(row.task, "") if all_splits else "")
-        for row in chosen
-        if row.key in found
-    ]
-    return show_rollouts(view, shown, len(listed), all_splits=all_splits)
+    shown = [(found[row.key], names.get(row.skill, "draft")) for row in chosen if row.key in found]
+    return show_rollouts(view, shown, len(listed))
 
 
-def show_rollouts(
-    view: RunView, shown: Sequence[tuple[Rollout, str, str]], listed: int, *, all_splits: bool = False
-) -> str:
-    """Tell of the rollouts that were chosen of all that are listed, each with its version and, if named, its split."""
-    of = "all splits" if all_splits else "the first half" if view.folded else "the train tasks"
-    hidden = " Other tasks are not shown, so that nobody writes edits for them; `--all-splits` does."
+def show_rollouts(view: RunView, shown: Sequence[tuple[Rollout, str]], listed: int) -> str:
+    """Tell of the rollouts that were chosen of all that are listed, each with its version."""
     told = (
-        f"{len(shown):,} of {listed:,} recorded rollouts of {of}: tasks that went differently first, then "
-        f"failing ones.{'' if all_splits else hidden}"
+        f"{len(shown):,} of {listed:,} recorded rollouts of {'the first half' if view.folded else 'the train tasks'}: "
+        "tasks that went differently first, then failing ones. Other tasks are not shown, so that nobody writes edits "
+        "for them."
     )
     rollouts = [_rollout(*one) for one in shown] or ["No rollout is on record."]
     return paragraphs("## Rollouts", told, *rollouts)
 
 
-def _rollout(rollout: Rollout, version: str, split: str) -> str:
-    facts = [version, f"run {repeat_number(rollout.repeat)}", *filter(None, [split])]
+def _rollout(rollout: Rollout, version: str) -> str:
+    facts = [version, f"run {repeat_number(rollout.repeat)}"]
     if rollout.score is not None:
         facts.append("passed" if rollout.score.passed else f"not passed, score {rollout.score.value:.2f}")
     feedback, files = rollout.score.feedback if rollout.score else "", rollout.trajectory.files_changed

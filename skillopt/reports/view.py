@@ -77,7 +77,6 @@ class EditView:
     """A proposed edit, the section and the train tasks that it is for, and what became of it."""
 
     edit: Edit
-    step: int
     section: str
     tasks: tuple[str, ...]
     fate: Fate = Fate.JOINED

@@ -38,7 +38,6 @@ SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _ROLES = ("AUTHOR", "COMMITTER")
 _BRANCHES = "refs/heads/skillopt/"
-_BLAMED = re.compile(r"([0-9a-f]{40,64}) (\d+) \d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +176,6 @@ class Repository:
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
         return parse_commit(sha, read_objects(self.root, [sha])[0].decode("utf-8", "replace"))
-
-    def blame(self, commit: str, path: str) -> list[tuple[str, int, str]]:
-        """Return the commit that brought each line of a file, its number there, and the line."""
-        asked = ["blame", "--porcelain", "--no-textconv", "--ignore-revs-file=", commit, "--", path]
-        found, source = list[tuple[str, int, str]](), ("", 0)
-        for row in run_git(self.root, *asked).decode("utf-8", "replace").split("\n"):
-            if row.startswith("\t"):
-                found.append((*source, row[1:]))
-            elif head := _BLAMED.match(row):
-                source = head[1], int(head[2])
-        return found
 
     def check_name(self, name: str) -> None:
         """Refuse a branch that git cannot make, because another one has its name for a folder or lies below it."""

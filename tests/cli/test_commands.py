@@ -51,7 +51,7 @@ COMMANDS = sorted(
 MORE = (
     *("diff rows HEAD~1 HEAD", "gate HEAD~1"),
     *("log rows --json", "report rows --json", "show rows", "suite show rows"),
-    *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
+    *("report rows --format markdown", "report rows --format html"),
     *("nightly offer nowhere", "nightly train --state nowhere.json --output out"),
     *("evaluate rows --of main --of skillopt/rows -v", "evaluate rows --of none --harness demo --harness demo/hasty"),
     *("gate HEAD~1 --summary a.md --github a.txt", "gate HEAD~1 --summary no/a.md"),

@@ -47,8 +47,6 @@ def test_training_commits_the_file_that_it_changed_alone(project: Path, name: st
     assert git(project, "status", "--porcelain") == ""
     short = file.removeprefix(f"{FOLDER}/")
     assert f"--- a/{short}\n+++ b/{short}" in skillopt(project, "diff", name).stdout
-    lines = as_json(project, "show", name, "--lines")["lines"]
-    assert {line["file"] for line in lines if line["run"]} == {short}
     told = as_json(project, "evaluate", name, "--of", "none", "--of", "worktree", "--of", "incumbent")
     passed = [one["tally"]["passed"] for one in told["subjects"]]
     assert passed[0] == passed[1] < passed[2]

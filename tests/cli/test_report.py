@@ -51,8 +51,8 @@ def test_on_stdout_it_is_plain_text_that_fits_a_terminal(viewed: tuple[Path, Run
     assert not re.search(r"&#x|<code>|\|---|\*\*|`", told)
 
 
-def page(folder: Path, *options: str) -> str:
-    return skillopt(folder, "report", "--format", "html", *options).stdout
+def page(folder: Path) -> str:
+    return skillopt(folder, "report", "--format", "html").stdout
 
 
 def splits_of_rollouts(shown: str) -> set[str]:
@@ -61,11 +61,10 @@ def splits_of_rollouts(shown: str) -> set[str]:
     return set(re.findall(r'<bdi class="mono">(train|val|test)\d', viewer))
 
 
-def test_a_page_shows_rollouts_of_train_tasks_and_of_others_only_when_asked(trained: Trained) -> None:
+def test_a_page_shows_rollouts_of_train_tasks_and_of_no_others(trained: Trained) -> None:
     folder, _ = trained
     shown = page(folder)
     assert splits_of_rollouts(shown) == {"train"}
-    assert splits_of_rollouts(page(folder, "--all-splits")) == {"train", "val", "test"}
     ended = skillopt(folder, "report", "rows", "--output", str(folder / "report.html"))
     assert (ended.stdout, ended.stderr) == ("", f"written to {folder / 'report.html'}\n")
     assert (folder / "report.html").read_text(encoding="utf-8") == shown

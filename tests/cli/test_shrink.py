@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.runs.history import needed_lines
+from skillopt.versions.repository import Repository
 from tests.fakes.projects import as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -32,7 +34,7 @@ def text_of(root: Path, branch: str = "skillopt/rows") -> str:
     return git(root, "show", f"{branch}:skills/rows/SKILL.md")
 
 
-def test_bloat_goes_as_a_version_and_blame_names_the_tasks_that_need_the_rest(tmp_path: Path) -> None:
+def test_bloat_goes_as_a_version_that_names_the_tasks_which_need_the_rest(tmp_path: Path) -> None:
     root = project(tmp_path)
     found = as_json(root, "shrink", "rows")
     assert found["version"] == git(root, "rev-parse", "skillopt/rows")
@@ -42,8 +44,8 @@ def test_bloat_goes_as_a_version_and_blame_names_the_tasks_that_need_the_rest(tm
     kept = {one["text"]: one["tasks"] for one in found["units"] if one["kept"]}
     assert kept.keys() == {*NEEDED}
     assert found["tokens_after"] < 0.6 * found["tokens_before"]
-    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "show", "rows", "--lines")["lines"]}
-    assert {text: blamed[text] for text in NEEDED} == kept
+    needed = needed_lines(Repository.find(root), "rows")
+    assert {text: list(needed[text]) for text in NEEDED} == kept
     assert as_json(root, "suite", "check", "rows")["noticed"] == [1, 1]
     report = skillopt(root, "report", "rows", "--format", "markdown").stdout
     assert ("## Text and the tasks" in report, "skillopt shrink rows" in report) == (True, True)

@@ -4,30 +4,17 @@ import json
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, changed, graded, run_events
-from tests.fakes.mcp_clients import accept
 from tests.fakes.projects import FAST, SKILL, Trained, as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
-EMAIL, DATES, OTHER = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD.", "Be careful."
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """Three versions: both rules, a third one, and the dates lost."""
-    folder = make_project(tmp_path_factory.mktemp("written") / "project")
-    texts = (
-        "".join(f"- {rule}\n" for rule in rules) for rules in ((EMAIL, DATES), (EMAIL, DATES, OTHER), (EMAIL, OTHER))
-    )
-    return folder, [accept(folder, File("SKILL.md", (SKILL + text).encode())) for text in texts]
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 
 
 def copy(folder: Path, place: Path) -> Path:
@@ -36,7 +23,7 @@ def copy(folder: Path, place: Path) -> Path:
     return place
 
 
-def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:
+def test_in_a_clone_show_tells_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:
     folder = copy(trained[0], tmp_path / "copy")
     shown = skillopt(folder, "show", "skillopt/rows").stdout
     for told in ("Val-After: ", "+- ", "(tasks train"):
@@ -44,37 +31,8 @@ def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, t
     found = as_json(folder, "show", trained[1]["versions"][0][:10])
     assert found["kind"] == "accepted"
     assert all(edit["tasks"] for edit in found["edits"])
-    lines = lines_of(folder)
-    assert "".join(line["text"] + "\n" for line in lines if not line["version"]) == SKILL
-    assert {line["run"] for line in lines if line["version"]} == {trained[1]["run"]}
-    assert all(line["tasks"] for line in lines if line["version"] and line["text"].startswith("- "))
+    assert ["Skillopt-Run", trained[1]["run"]] in found["version"]["trailers"]
     assert not (folder / ".skillopt").exists()
-
-
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    return list(as_json(folder, "show", "rows", "--lines")["lines"])
-
-
-def test_blame_gives_a_line_that_came_back_to_who_wrote_it(written: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder = copy(written[0], tmp_path / "copy")
-    shas = written[1]
-    assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0
-    sources = {line["text"].removeprefix("- "): line["commit"] for line in lines_of(folder)}
-    assert (sources[EMAIL], sources[DATES], sources[OTHER]) == (shas[0], shas[0], shas[1])
-
-
-def test_blame_tells_what_people_committed_between_versions(written: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder = copy(written[0], tmp_path / "copy")
-    git(folder, "checkout", "--quiet", "skillopt/rows")
-    text = (folder / "skills" / "rows" / "SKILL.md").read_text(encoding="utf-8") + "- By hand.\n"
-    (folder / "skills" / "rows" / "SKILL.md").write_text(text, encoding="utf-8")
-    git(folder, "commit", "--quiet", "-am", "By hand")
-    by_hand = git(folder, "rev-parse", "HEAD")
-    git(folder, "checkout", "--quiet", "--detach")
-    newest = accept(folder, File("SKILL.md", f"{text}- Learned.\n".encode()))
-    lines = {line["text"]: line for line in lines_of(folder)}
-    assert (lines["- By hand."]["commit"], lines["- By hand."]["version"]) == (by_hand, False)
-    assert (lines["- Learned."]["commit"], lines["- Learned."]["version"]) == (newest, True)
 
 
 def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_it(folder: Path) -> None:

@@ -31,7 +31,7 @@ def make_rollouts(text: str, trace: str = "short") -> str:
     trajectory = Trajectory(messages, files_changed=(text, "output.csv"))
     scores = (Score(0.4, passed=False, feedback=text), Score(1.0, passed=True))
     shown = [
-        (Rollout(text, "d", number, trajectory, Status.OK, score, reason=text), "v1", "")
+        (Rollout(text, "d", number, trajectory, Status.OK, score, reason=text), "v1")
         for number, score in enumerate(scores)
     ]
     return show_rollouts(make_view(), shown, 2000)

@@ -161,5 +161,5 @@ HEAD = RunView(
 
 def make_view(*, ended: bool = True, head: RunView = HEAD, events: tuple[Event, ...] = EVENTS) -> RunView:
     """Put the run together, with or without its end."""
-    told = [(AT, event) for event in (*events, *(END if ended else ()))]
+    told = (*events, *(END if ended else ()))
     return build_view(head, RunRecords(START, told, RESULTS, SPLITS, {1: "c" * 40}))

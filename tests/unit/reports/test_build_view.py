@@ -16,7 +16,7 @@ from skillopt.reports.view import Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
 from tests.fakes.drafts import changed, graded, grading
-from tests.fakes.views import AT, EVENTS, HEAD, START, make_view, verdict
+from tests.fakes.views import EVENTS, HEAD, START, make_view, verdict
 
 VIEW = make_view()
 
@@ -69,12 +69,10 @@ def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() ->
 def test_what_waits_is_the_newest_draft_since_the_last_version_with_its_edits() -> None:
     assert make_view(events=(*EVENTS[:2], changed("Sort."), changed())).draft is None
     assert make_view(events=(*EVENTS[:2], changed("Sort."), *EVENTS[2:])).draft is None
-    view = build_view(
-        HEAD, RunRecords(START, [(AT, changed("Sort.", step=3)), (AT, graded("Sort."))], draft=("c" * 40, ""))
-    )
+    view = build_view(HEAD, RunRecords(START, [changed("Sort."), graded("Sort.")], draft=("c" * 40, "")))
     assert view.draft is not None
     assert (view.draft.branch, view.draft.commit, view.draft.grading) == ("skillopt-draft/rows", "c" * 40, grading())
-    assert [(edit.edit.id, edit.step, edit.fate) for edit in view.edits] == [("s1e1", 3, Fate.JOINED)]
+    assert [(edit.edit.id, edit.fate) for edit in view.edits] == [("s1e1", Fate.JOINED)]
     assert view.draft.edits == ("s1e1",)
 
 
@@ -99,11 +97,11 @@ def folded_view() -> RunView:
     results = [ResultRow(task, START.digest, 0, 0.0, passed=False) for task in "abcd"]
     results += [ResultRow(task, merged, 0, 1.0, passed=True) for task in "abcd"]
     found = verdict(Outcome.ACCEPT, fixed=tuple("abcd"), broken=())
-    told: list[tuple[str, Event]] = [
-        (AT, PatchTested(1, (FIRST,), ("a",), ("a",))),
-        (AT, PatchTested(2, (SECOND,), ("c",), ("c",))),
-        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, folded=True)),
-        (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
+    told: list[Event] = [
+        PatchTested(1, (FIRST,), ("a",), ("a",)),
+        PatchTested(2, (SECOND,), ("c",), ("c",)),
+        GateDecided(2, "edits", changes.changes, found, changes.document.text, folded=True),
+        VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8),
     ]
     return build_view(HEAD, RunRecords(START, told, results, SPLITS))
 

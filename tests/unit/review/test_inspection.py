@@ -91,28 +91,6 @@ def test_a_plea_that_the_judge_was_shown_is_found_where_ordinary_results_have_no
     assert inspected(plea, ordinary=[replace(plea, skill_digest="start")], tasks=[task]) == []
 
 
-def learnt(line: str, *, prompt: str = "Which invoice is open for Meyer?", other: str = "9999") -> list[Sign]:
-    tasks = [
-        Task("fact", prompt, VerifierSpec("exact", '{"value": "INV-2024-0917"}')),
-        Task("other", "Which is it?", VerifierSpec("exact", json.dumps({"value": other}))),
-    ]
-    ordinary = [by_chat("fact", "unknown", "start", 0.0, at) for at in range(2)]
-    run = RunRollouts(
-        tasks, ordinary, [by_chat("fact", "INV-2024-0917")], "# Skill\n", {"trained": f"# Skill\n{line}\n"}
-    )
-    return [one.sign for one in find_suspicions(run)]
-
-
-def test_an_answer_that_only_the_skills_text_has_is_found() -> None:
-    assert learnt("- Meyer: INV-2024-0917") == [Sign.ANSWER_IN_SKILL]
-
-
-def test_an_answer_that_the_prompt_or_another_task_has_is_no_memory() -> None:
-    assert learnt("- Meyer: INV-2024-0917", prompt="Repeat INV-2024-0917.") == []
-    assert learnt("- Meyer: INV-2024-0917", other="INV-2024-0917") == []
-    assert learnt("- Look invoices up in the ledger.") == []
-
-
 @pytest.mark.parametrize(
     ("command", "changed"),
     [

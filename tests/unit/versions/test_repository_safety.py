@@ -150,6 +150,5 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
     assert [change.files for change in changed_folders(repository, parent, first)] == [("SKILL.md", "run.sh")]
     assert worktree_folders(repository) == (FOLDER,)
     assert merge_base(repository, parent, first) == parent
-    assert [line for _, _, line in repository.blame(first, f"{FOLDER}/SKILL.md")][-1] == "- Sort."
     assert repository.identity
     assert not marker.exists()
