@@ -124,7 +124,7 @@ docs: .venv/installed  ## rewrite the generated parts of docs/
 constraints:  ## resolve every pin anew, with hashes: constraints.txt, and requirements.txt for the action
 	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins
 	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install uv
-	@for pinned in 'constraints.txt pyproject.toml --group dev' 'requirements.txt pyproject.toml --group build --extra github --extra xlsx' \
+	@for pinned in 'constraints.txt pyproject.toml --group dev' 'requirements.txt pyproject.toml --group build --extra github' \
 	  'tools/audit-requirements.txt --group audit'; do \
 	  set -- $$pinned; file=$$1; shift; \
 	  .venv-pins/bin/uv pip compile $(PINS) "$$@" --output-file .venv-pins/new || exit 1; \

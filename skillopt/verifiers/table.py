@@ -17,12 +17,9 @@ missing, else in the result.
 import csv
 import io
 import math
-import zipfile
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
-from importlib.util import find_spec
 from itertools import chain, islice, zip_longest
 from pathlib import PurePosixPath
 from typing import Annotated, Final, Literal
@@ -44,12 +41,8 @@ from skillopt.verifiers import (
     shorten_end,
 )
 
-_Format = Literal["csv", "tsv", "xlsx"]
-_FORMATS: Final[dict[str, _Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
-_MOST_CELLS: Final = 1_000_000  # of a sheet: reading more takes minutes
-_MOST_PARTS: Final = 1_000  # a workbook that has or unpacks to more is taken for a bomb
-_MOST_UNPACKED: Final = 50_000_000  # bytes, for the same reason
-_WIDEST: Final = 50  # columns and sheets that feedback names
+_Format = Literal["csv", "tsv"]
+_WIDEST: Final = 50  # columns that feedback names
 
 
 class TableOptions(ToleranceOptions):
@@ -59,7 +52,6 @@ class TableOptions(ToleranceOptions):
     format: Annotated[
         _Format | None, Field(description="_Format of the result; without it, what the name of its file says.")
     ] = None
-    sheet: Annotated[str | None, Field(description="Sheet of a workbook; without it, the first.")] = None
     key: Annotated[
         tuple[str, ...] | str,
         Field(description="Columns that identify a row; with them the order of rows does not count."),
@@ -86,13 +78,8 @@ class TableVerifier:
         content = read_reference(spec, options.expected)
         reference_format = _format_of(options.expected)
         self._format = options.format or _format_of(options.file or options.expected)
-        if "xlsx" in (reference_format, self._format) and find_spec("openpyxl") is None:
-            raise SuiteError(
-                "verifier 'table': expected the package openpyxl to read workbooks, found none; install it: "
-                "pip install 'PATH-OF-CLONE[xlsx]'"
-            )
         try:
-            expected = read_table(content, reference_format, options.sheet)
+            expected = read_table(content, reference_format)
         except ValueError as error:
             raise SuiteError(f"verifier 'table': {options.expected}: {error}; correct the file") from error
         for at, row in enumerate(expected.rows, 1):
@@ -101,8 +88,6 @@ class TableVerifier:
                     f"verifier 'table': {options.expected} row {at}: expected {len(expected.header)} cells, "
                     f"found {len(row)}; correct the file"
                 )
-        if self._format == "xlsx" and options.file is None:
-            raise SuiteError("verifier 'table': expected the option 'file' for a workbook, found none; add it")
         key = (options.key,) if isinstance(options.key, str) else options.key
         if strangers := [name for name in key if name not in expected.header]:
             raise SuiteError(f"verifier 'table': key: expected columns of {options.expected}, found {strangers}")
@@ -126,7 +111,7 @@ class TableVerifier:
         if self._options.file is None:
             content = last_code_block(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         try:
-            found = read_table(content, self._format, self._options.sheet)
+            found = read_table(content, self._format)
         except ValueError as error:
             return failed(f"{result[0]}: {error}")
         comparison = _Comparison(result[0], self._expected, found, self._options)
@@ -212,103 +197,24 @@ class _Comparison:
         return len(self._defects[kind]) < self._options.max_feedback
 
 
-def read_table(content: bytes, written: _Format, sheet: str | None = None) -> TextTable:
+def read_table(content: bytes, written: _Format) -> TextTable:
     """Read a table, a byte order mark and blank lines left out."""
-    rows = _workbook_rows(content, sheet) if written == "xlsx" else _text_rows(content, written)
-    header = next(rows, None)
-    if header is None:
-        raise ValueError("expected a header, found nothing")
-    return TextTable(header, tuple(rows))
-
-
-def _text_rows(content: bytes, written: _Format) -> "Iterator[tuple[str, ...]]":
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"expected UTF-8 text, found {error.reason} at byte {error.start}") from error
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if written == "tsv" else ",")
     try:
-        yield from filter(None, map(tuple, reader))
+        header, *rows = filter(None, map(tuple, reader))
     except csv.Error as error:
         raise ValueError(f"expected {written.upper()}, found line {reader.line_num} broken: {error}") from error
-
-
-def _workbook_rows(content: bytes, sheet: str | None) -> "Iterator[tuple[str, ...]]":
-    """Yield rows as wide as the header, or wider where cells stand beyond it."""
-    try:
-        _refuse_bomb(content)
-        rows = _sheet_rows(content, sheet)
-    except ValueError:
-        raise
-    except Exception as error:
-        # On a hostile file openpyxl raises a dozen types; here they all mean the same.
-        raise ValueError(
-            f"expected a workbook, found one that cannot be read: {type(error).__name__}: {error}"
-        ) from error
-    while rows and not rows[-1]:
-        rows.pop()
-    width = len(rows[0]) if rows else 0
-    yield from (tuple(row) + ("",) * (width - len(row)) for row in rows)
-
-
-def _refuse_bomb(content: bytes) -> None:
-    """Refuse an archive that unpacks to far more than any table, or XML that defines entities."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = archive.infolist()
-        size = sum(part.file_size for part in parts)
-        if len(parts) > _MOST_PARTS or size > _MOST_UNPACKED:
-            raise ValueError(
-                f"expected a workbook of at most {_MOST_PARTS} parts and {_MOST_UNPACKED} bytes unpacked, "
-                f"found {len(parts)} and {size}"
-            )
-        if any(b"<!DOCTYPE" in archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))):
-            raise ValueError("expected a workbook, found XML with a document type")
-
-
-def _sheet_rows(content: bytes, sheet: str | None) -> list[list[str]]:
-    from openpyxl import load_workbook  # noqa: PLC0415 - an extra, slow to import
-
-    workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    try:
-        sheets = {each.title: each for each in workbook.worksheets}
-        if not sheets or (sheet is not None and sheet not in sheets):
-            raise ValueError(f"expected the sheet {sheet or 'of a table'!r}, found {list(sheets)[:_WIDEST]}")
-        chosen = sheets[sheet] if sheet is not None else next(iter(sheets.values()))
-        # The size that a file claims is not to be trusted; without it rows come as long as they are.
-        chosen.reset_dimensions()
-        rows, cells = [], 0
-        for values in chosen.iter_rows(values_only=True):
-            cells += len(values) + 1
-            if cells > _MOST_CELLS:
-                raise ValueError(f"expected a sheet of at most {_MOST_CELLS} cells, found more")
-            row = [_cell_text(value) for value in values]
-            while row and not row[-1]:
-                row.pop()
-            rows.append(row)
-        return rows
-    finally:
-        workbook.close()
-
-
-def _cell_text(value: object) -> str:
-    """Write a workbook's value as one would in CSV: dates in ISO form, 3.0 as 3."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).upper()
-        case float() if value.is_integer():
-            return str(int(value))
-        case datetime():
-            return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
-        case date() | time():
-            return value.isoformat()
-        case _:
-            return str(value)
+    except ValueError as error:
+        raise ValueError("expected a header, found nothing") from error
+    return TextTable(header, tuple(rows))
 
 
 def _format_of(name: str) -> _Format:
-    return _FORMATS.get(PurePosixPath(name).suffix.lower(), "csv")
+    return "tsv" if PurePosixPath(name).suffix.lower() in (".tsv", ".tab") else "csv"
 
 
 def _columns(expected: Sequence[str], found: Sequence[str]) -> list[int | None]:

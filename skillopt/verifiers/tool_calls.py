@@ -1,4 +1,4 @@
-"""Verifiers `tool_used` and `tool_order`: tool calls of a trajectory, and names of one tool in different agents."""
+"""Verifier `tool_used`: tool calls of a trajectory, and names of one tool in different agents."""
 
 import json
 import re
@@ -69,15 +69,12 @@ def _plain(name: str) -> str:
 def asked_tools(spec: VerifierSpec) -> Iterator[str]:
     """Yield the tools whose use decides a score, those of a check among several too."""
     for part in spec.parts:
-        options = json.loads(part.options)
         if part.kind == "tool_used":
-            yield options["tool"]
-        elif part.kind == "tool_order":
-            yield from (step["tool"] for step in options["steps"])
+            yield json.loads(part.options)["tool"]
 
 
-class ToolStep(StrictOptions):
-    """A call of a tool."""
+class ToolUsedOptions(StrictOptions):
+    """Options of the verifier `tool_used`."""
 
     tool: Annotated[
         str,
@@ -95,59 +92,6 @@ class ToolStep(StrictOptions):
             max_length=LONGEST_PATTERN,
         ),
     ] = None
-
-    def calls(self, kind: str, trajectory: Trajectory) -> Iterator[int]:
-        """Yield which calls of a rollout are such; looking for arguments ends after 5 s with a `TimeoutError`."""
-        pattern = None if self.arguments is None else compile_pattern(kind, self.arguments)
-        end = time.monotonic() + _SEARCH_SECONDS
-        for at, call in enumerate(call for message in trajectory.messages for call in message.tool_calls):
-            if is_tool(self.tool, call.name):
-                left = end - time.monotonic()
-                held = pattern is None or (search_pattern(pattern, call.arguments, left) if left > 0 else None)
-                if held is None:
-                    told = f"the search for {quote_json(self.arguments)} took more than {_SEARCH_SECONDS:g} s"
-                    raise TimeoutError(told)
-                if held:
-                    yield at
-
-
-class ToolOrderOptions(StrictOptions):
-    """Options of the verifier `tool_order`."""
-
-    steps: Annotated[
-        tuple[ToolStep, ...],
-        Field(description="Calls, each with `tool` and perhaps `arguments`, in order.", min_length=2, max_length=20),
-    ]
-
-
-class ToolOrderVerifier:
-    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
-
-    def __init__(self, spec: VerifierSpec) -> None:
-        self._steps = read_options(ToolOrderOptions, spec).steps
-        for step in self._steps:
-            list(step.calls(spec.kind, Trajectory()))  # refuses a pattern that is none
-
-    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
-        """Look for the first call of each step."""
-        before, last = -1, ""
-        for step in self._steps:
-            name = quote_json(step.tool)
-            try:
-                first = next(step.calls("tool_order", trajectory), None)
-            except TimeoutError as error:
-                return failed(f"tools: {error}")
-            if first is None:
-                return failed(f"tools: expected a call of {name}, found it missing")
-            if first <= before:
-                return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
-            before, last = first, name
-        return Score(1.0, passed=True)
-
-
-class ToolUsedOptions(ToolStep):
-    """Options of the verifier `tool_used`."""
-
     min: Annotated[int, Field(description="Fewest calls.", ge=0)] = 1
     max: Annotated[int | None, Field(description="Most calls; without it, any number.", ge=0)] = None
 
@@ -161,15 +105,20 @@ class ToolUsedVerifier:
             raise SuiteError(
                 f"verifier 'tool_used': expected 'max' of at least {options.min}, found {options.max}; correct one"
             )
-        list(options.calls(spec.kind, Trajectory()))  # as above
+        self._pattern = None if options.arguments is None else compile_pattern(spec.kind, options.arguments)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
-        """Count the calls."""
-        options = self._options
-        try:
-            found = len(list(options.calls("tool_used", trajectory)))
-        except TimeoutError as error:
-            return failed(f"tools: {error}")
+        """Count the calls; looking for arguments ends after 5 s."""
+        options, pattern, found = self._options, self._pattern, 0
+        end = time.monotonic() + _SEARCH_SECONDS
+        for call in (call for message in trajectory.messages for call in message.tool_calls):
+            if is_tool(options.tool, call.name):
+                left = end - time.monotonic()
+                held = pattern is None or (search_pattern(pattern, call.arguments, left) if left > 0 else None)
+                if held is None:
+                    asked = quote_json(options.arguments)
+                    return failed(f"tools: the search for {asked} took more than {_SEARCH_SECONDS:g} s")
+                found += held
         if options.min <= found and (options.max is None or found <= options.max):
             return Score(1.0, passed=True)
         wanted = f"at least {options.min}" if found < options.min else f"at most {options.max}"

@@ -1,18 +1,15 @@
 import csv
 import io
 import re
-import zipfile
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openpyxl import Workbook
 
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import load_verifier, table
+from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import VerifierContract, make_spec, score_file
 
 EXPECTED = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4.00\n"
@@ -24,16 +21,6 @@ def spec(content: bytes = EXPECTED, **options: object) -> VerifierSpec:
 
 def score(found: bytes, expected: bytes = EXPECTED, **options: object) -> Score:
     return score_file(spec(expected, **options), "output.csv", found)
-
-
-def workbook(*rows: list[object], title: str = "Sheet") -> bytes:
-    book = Workbook()
-    sheet = book.create_sheet(title, 0)
-    for row in rows:
-        sheet.append(row)
-    target = io.BytesIO()
-    book.save(target)
-    return target.getvalue()
 
 
 def written(rows: list[list[str]]) -> bytes:
@@ -79,59 +66,12 @@ def test_numbers_may_differ_by_the_tolerance_and_text_may_not() -> None:
     assert score(EXPECTED.replace(b"4.00", b"4.1"), relative_tolerance=0.05).passed
 
 
-def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
-    made = make_spec("table", File("w.csv", b"day,n,ok,note\n2024-03-05,3,TRUE,\n"), file="o.xlsx", expected="w.csv")
-    day = datetime(2024, 3, 5, tzinfo=UTC).replace(tzinfo=None)
-    book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
-
-    assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
-
-
-def test_without_the_package_that_reads_workbooks_the_suite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "find_spec", lambda _: None)  # as where it is not installed
-    with pytest.raises(SuiteError, match=r"\[xlsx\]"):
-        load_verifier(spec(file="out.xlsx"))
-
-
-def bomb(sheet: bytes) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(workbook(["a"]))) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
-        for part in old.namelist():
-            new.writestr(part, sheet if part == "xl/worksheets/sheet1.xml" else old.read(part))
-    return target.getvalue()
-
-
-SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
-
-
-@pytest.mark.parametrize(
-    "sheet",
-    [
-        b" " * 60_000_000,
-        b'<!DOCTYPE a [<!ENTITY b "c">]>' + SHEET % b"",
-        SHEET % b'<row r="1048576"><c r="A1048576"><v>1</v></c></row>',
-        SHEET % (b'<row><c r="XFD1"><v>1</v></c></row>' * 100),
-        b"<worksheet",
-    ],
-    ids=["unpacks to much", "entities", "last row", "many wide rows", "broken"],
-)
-@pytest.mark.slow
-def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
-    made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
-
-    result = score_file(made, "o.xlsx", bomb(sheet))
-
-    assert not result.passed
-    assert 0 < len(result.feedback) < 10_000
-
-
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [
         (b"", {}, "expected a header, found nothing"),
         (b"a,b\n1\n", {}, "row 1: expected 2 cells, found 1"),
         (b"a\n1\n", {"key": "b"}, "expected columns of want.csv, found"),
-        (b"a\n1\n", {"format": "xlsx", "file": None}, "expected the option 'file' for a workbook"),
         (b"a\n1\n", {"expected": "other.csv"}, "expected a file 'other.csv' among its files, found 'want.csv'"),
     ],
 )
