@@ -29,6 +29,7 @@ VERIFIERS = {
     "regex": "skillopt.verifiers.regex:RegexVerifier",
     "rubric": "skillopt.verifiers.rubric:RubricVerifier",
     "table": "skillopt.verifiers.table:TableVerifier",
+    "tool_order": "skillopt.verifiers.tool_calls:ToolOrderVerifier",
     "tool_used": "skillopt.verifiers.tool_calls:ToolUsedVerifier",
 }
 """Kind → `module:class` of every driver."""

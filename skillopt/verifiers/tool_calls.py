@@ -1,4 +1,4 @@
-"""Verifier `tool_used`: tool calls of a trajectory, and names of one tool in different agents."""
+"""Verifiers `tool_used` and `tool_order`: tool calls of a trajectory, and names of one tool in different agents."""
 
 import json
 import re
@@ -69,12 +69,15 @@ def _plain(name: str) -> str:
 def asked_tools(spec: VerifierSpec) -> Iterator[str]:
     """Yield the tools whose use decides a score, those of a check among several too."""
     for part in spec.parts:
+        options = json.loads(part.options)
         if part.kind == "tool_used":
-            yield json.loads(part.options)["tool"]
+            yield options["tool"]
+        elif part.kind == "tool_order":
+            yield from (step["tool"] for step in options["steps"])
 
 
-class ToolUsedOptions(StrictOptions):
-    """Options of the verifier `tool_used`."""
+class ToolStep(StrictOptions):
+    """A call of a tool."""
 
     tool: Annotated[
         str,
@@ -92,6 +95,59 @@ class ToolUsedOptions(StrictOptions):
             max_length=LONGEST_PATTERN,
         ),
     ] = None
+
+    def calls(self, kind: str, trajectory: Trajectory) -> Iterator[int]:
+        """Yield which calls of a rollout are such; looking for arguments ends after 5 s with a `TimeoutError`."""
+        pattern = None if self.arguments is None else compile_pattern(kind, self.arguments)
+        end = time.monotonic() + _SEARCH_SECONDS
+        for at, call in enumerate(call for message in trajectory.messages for call in message.tool_calls):
+            if is_tool(self.tool, call.name):
+                left = end - time.monotonic()
+                held = pattern is None or (search_pattern(pattern, call.arguments, left) if left > 0 else None)
+                if held is None:
+                    told = f"the search for {quote_json(self.arguments)} took more than {_SEARCH_SECONDS:g} s"
+                    raise TimeoutError(told)
+                if held:
+                    yield at
+
+
+class ToolOrderOptions(StrictOptions):
+    """Options of the verifier `tool_order`."""
+
+    steps: Annotated[
+        tuple[ToolStep, ...],
+        Field(description="Calls, each with `tool` and perhaps `arguments`, in order.", min_length=2, max_length=20),
+    ]
+
+
+class ToolOrderVerifier:
+    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        self._steps = read_options(ToolOrderOptions, spec).steps
+        for step in self._steps:
+            list(step.calls(spec.kind, Trajectory()))  # refuses a pattern that is none
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
+        """Look for the first call of each step."""
+        before, last = -1, ""
+        for step in self._steps:
+            name = quote_json(step.tool)
+            try:
+                first = next(step.calls("tool_order", trajectory), None)
+            except TimeoutError as error:
+                return failed(f"tools: {error}")
+            if first is None:
+                return failed(f"tools: expected a call of {name}, found it missing")
+            if first <= before:
+                return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
+            before, last = first, name
+        return Score(1.0, passed=True)
+
+
+class ToolUsedOptions(ToolStep):
+    """Options of the verifier `tool_used`."""
+
     min: Annotated[int, Field(description="Fewest calls.", ge=0)] = 1
     max: Annotated[int | None, Field(description="Most calls; without it, any number.", ge=0)] = None
 
@@ -105,20 +161,15 @@ class ToolUsedVerifier:
             raise SuiteError(
                 f"verifier 'tool_used': expected 'max' of at least {options.min}, found {options.max}; correct one"
             )
-        self._pattern = None if options.arguments is None else compile_pattern(spec.kind, options.arguments)
+        list(options.calls(spec.kind, Trajectory()))  # as above
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
-        """Count the calls; looking for arguments ends after 5 s."""
-        options, pattern, found = self._options, self._pattern, 0
-        end = time.monotonic() + _SEARCH_SECONDS
-        for call in (call for message in trajectory.messages for call in message.tool_calls):
-            if is_tool(options.tool, call.name):
-                left = end - time.monotonic()
-                held = pattern is None or (search_pattern(pattern, call.arguments, left) if left > 0 else None)
-                if held is None:
-                    asked = quote_json(options.arguments)
-                    return failed(f"tools: the search for {asked} took more than {_SEARCH_SECONDS:g} s")
-                found += held
+        """Count the calls."""
+        options = self._options
+        try:
+            found = len(list(options.calls("tool_used", trajectory)))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
         if options.min <= found and (options.max is None or found <= options.max):
             return Score(1.0, passed=True)
         wanted = f"at least {options.min}" if found < options.min else f"at most {options.max}"

@@ -39,6 +39,11 @@ _BODIES: Final = {"regex": "pattern", "llm": "criteria", "baseline": "criteria",
 """Grader → what the text below the frontmatter of its file is."""
 
 
+class _Call(ForeignEntry):
+    tool: str
+    input_match: str | None = None
+
+
 class _FileTarget(ForeignEntry):
     source: str
     path: str
@@ -60,6 +65,8 @@ class PluginGrader(ForeignEntry):
     min: int | None = None
     max: int | None = None
     input_match: str | None = None
+    before: str | _Call | None = None
+    after: str | _Call | None = None
     path: str | None = None
     exists: bool = True
     criteria: str | None = None
@@ -216,8 +223,10 @@ def _check(grader: PluginGrader, folder: Folder) -> TaskCheck:
         case PluginGrader(type="regex", pattern=str() as pattern):
             return _searched(grader, pattern)
         case PluginGrader(type="tool_used", tool=str() as tool):
-            arguments = {"arguments": grader.input_match} if grader.input_match else {}
-            return tool_check({"tool": tool, **arguments}, grader.min, grader.max)
+            step = _step(_Call(tool=tool, input_match=grader.input_match))
+            return tool_check(step, grader.min, grader.max)
+        case PluginGrader(type="tool_order", before=(str() | _Call()) as before, after=(str() | _Call()) as after):
+            return TaskCheck("tool_order", {"steps": [_step(before), _step(after)]})
         case PluginGrader(type="file_exists", path=str() as path):
             return TaskCheck(
                 "file", {"path": path, "written": True} if grader.exists else {"path": path, "exists": False}
@@ -258,6 +267,11 @@ def _judged(grader: PluginGrader, criteria: str, folder: Folder) -> TaskCheck:
         raise SuiteError(f"grader {grader.name!r}: expected a baseline_file, found none; add it")
     text = f"The result is at least as good as the reference by this measure: {criteria}"
     return criterion(text, folder.text(grader.baseline_file))
+
+
+def _step(call: str | _Call) -> dict[str, object]:
+    wanted = _Call(tool=call) if isinstance(call, str) else call
+    return {"tool": wanted.tool, **({"arguments": wanted.input_match} if wanted.input_match else {})}
 
 
 def _files(context: _Context, folder: Folder, answers: set[Path]) -> Iterator[File]:

@@ -132,6 +132,7 @@ def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() 
     assert parts(tasks["late-orders"]) == [
         ("file", {"path": "*.csv", "written": True}),
         ("file", {"path": "late.csv", "pattern": "(?m)^3,"}),
+        ("tool_order", {"steps": [{"tool": "Read"}, {"tool": "Write", "arguments": "late"}]}),
         ("tool_used", {"tool": "Bash", "min": 0, "max": 0}),
     ]
     assert parts(tasks["answer"])[0][1]["reference"] == "2: orders 3 and 5.\n"

@@ -1,4 +1,4 @@
-"""Tests of the verifier `tool_used`."""
+"""Tests of the verifiers `tool_used` and `tool_order`."""
 
 import pytest
 
@@ -37,32 +37,51 @@ def test_only_calls_with_the_arguments_asked_for_count() -> None:
     assert r'"Bash" with "git\\s+push", found 1' in score(spec, ("shell", "git push")).feedback
 
 
+def test_the_first_calls_must_come_in_order() -> None:
+    spec = make_spec("tool_order", steps=[{"tool": "Read"}, {"tool": "Bash", "arguments": "test"}, {"tool": "Write"}])
+
+    assert score(spec, ("Bash", "ls"), ("Read", ""), ("Bash", "test"), ("Read", ""), ("Write", "")).passed
+    assert (
+        "tools: expected the first"
+        in score(spec, ("Read", ""), ("Write", ""), ("Bash", "test"), ("Write", "")).feedback
+    )
+    assert '"Bash", found it missing' in score(spec, ("Read", "")).feedback
+
+
 ENDLESS = r"(a+)+$"
 
 
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("tool_used", {"tool": "Bash", "arguments": ENDLESS, "min": 0, "max": 0}),
+        ("tool_order", {"steps": [{"tool": "Bash", "arguments": ENDLESS}, {"tool": "Read"}]}),
+    ],
+)
 def test_a_call_whose_arguments_cannot_be_searched_in_time_is_not_taken_for_no_call(
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("skillopt.verifiers.tool_calls._SEARCH_SECONDS", 0.2)
     calls = [("Bash", "a" * 40 + "b")] * 3 + [("Read", "")]
 
-    found = score(make_spec("tool_used", tool="Bash", arguments=ENDLESS, min=0, max=0), *calls)
+    found = score(make_spec(kind, **options), *calls)
 
     assert not found.passed
     assert f'"{ENDLESS}" took more than 0.2' in found.feedback
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("kind", "options", "problem"),
     [
-        ({"tool": "Read", "min": 2, "max": 1}, "expected 'max' of at least 2, found 1"),
-        ({"tool": "Read", "arguments": "("}, "expected a regular expression"),
-        ({"tool": "Read", "mix": 1}, "unknown option 'mix'"),
+        ("tool_used", {"tool": "Read", "min": 2, "max": 1}, "expected 'max' of at least 2, found 1"),
+        ("tool_used", {"tool": "Read", "arguments": "("}, "expected a regular expression"),
+        ("tool_used", {"tool": "Read", "mix": 1}, "unknown option 'mix'"),
+        ("tool_order", {"steps": [{"tool": "Read"}]}, "steps: "),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, object], problem: str) -> None:
+def test_wrong_options_are_refused(kind: str, options: dict[str, object], problem: str) -> None:
     with pytest.raises(SuiteError, match=problem):
-        load_verifier(make_spec("tool_used", **options))
+        load_verifier(make_spec(kind, **options))
 
 
 @pytest.mark.parametrize(
