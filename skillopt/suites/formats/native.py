@@ -117,10 +117,10 @@ _KEYS: Final = [
 
 
 def read_native(path: Path) -> Reading:
-    """Read a suite folder (`suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, in this order), or a single other file."""
+    """Read a suite folder (`suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, in this order), or a single file."""
     folder = path if path.is_dir() else path.parent
     reader = _Reader(Folder(folder, folder))
-    if path.is_file() and path.name not in ("suite.yaml", "tasks.jsonl"):
+    if path.is_file():
         reader.read(path)
         return reader.finish(path, path.stem)
     main, lines = folder / "suite.yaml", folder / "tasks.jsonl"
