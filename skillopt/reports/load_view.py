@@ -49,7 +49,7 @@ from skillopt.reports.view import (
     RunView,
     VersionView,
 )
-from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.inspection import find_suspicions
 from skillopt.safety.credentials import mask
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
@@ -105,8 +105,8 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     after = [row.key for row in results if row.skill not in ("", start.digest)]
     known = ledger.rollouts([*before, *after])
     ordinary, trained = ([known[key] for key in keys if key in known] for keys in (before, after))
-    run = RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text)
-    found, offered = find_suspicions(run), view.draft or next(reversed(view.accepted), None)
+    found = find_suspicions([task for _, task in tasks.splits], ordinary, trained, start.document.text)
+    offered = view.draft or next(reversed(view.accepted), None)
     newest = _text_digest(start, offered.text) if offered else ""
     shown = {row.task for row in view.heat if row.split in SEEN_SPLITS}
     # The quotes of held-out tasks may teach nobody who writes edits.
