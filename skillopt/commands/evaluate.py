@@ -37,8 +37,8 @@ from skillopt.gate.decide import MARGINS, Question, Terms, Verdict, decide, rule
 from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import RolloutRequest
-from skillopt.reports.before_after import DifferingTask, TaskChange, find_differing_tasks
 from skillopt.reports.markdown import cited, paragraphs, print_markdown, write_table
+from skillopt.reports.rollouts import DifferingTask, TaskChange, find_differing_tasks
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import followed_criteria
 from skillopt.rollouts import Stream

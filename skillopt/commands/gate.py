@@ -21,9 +21,9 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Pairs
 from skillopt.project import CONFIG, Project, Target
-from skillopt.reports.before_after import before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
 from skillopt.reports.markdown import cited
+from skillopt.reports.rollouts import before_after_page, describe_worst, find_differing_tasks
 from skillopt.review.checks import (
     ALWAYS_REFUSED,
     REFUSED,

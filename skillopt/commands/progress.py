@@ -24,7 +24,6 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.reports.lines import RunLines
-from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.jobs import JobProgress, note_progress
 from skillopt.targets.prices import write_dollars
@@ -32,9 +31,7 @@ from skillopt.targets.prices import write_dollars
 if TYPE_CHECKING:
     from skillopt.settings import Settings
 
-_PLAIN_EVERY: Final = 30.0
-"""Seconds between plain progress lines inside one batch."""
-
+_PLAIN_EVERY: Final = 30.0  # seconds between plain progress lines inside one batch
 _STARTING: Final = "starting"
 
 _NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
@@ -54,8 +51,7 @@ class ProgressObserver(RunObserver):
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._proposal, self._clock = proposal, clock
         self._settings: Settings | None = None
-        self._asked = self._replayed = 0
-        self._spent = Usage()
+        self._replayed = 0
         self._place = _STARTING
         self._planned = 0
         self._noted = JobProgress()
@@ -110,7 +106,6 @@ class ProgressObserver(RunObserver):
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""
-        self._spent, self._asked = activity.spent, activity.asked
         self._note(
             JobProgress(
                 "" if self._place == _STARTING else self._place,
@@ -140,9 +135,9 @@ class ProgressObserver(RunObserver):
     def _used(self) -> str:
         """Return the time in minutes and seconds, and what was used of each cap."""
         minutes, seconds = divmod(int(self._clock() - self._began), 60)
-        caps, spent = self._settings, self._spent
+        caps, spent = self._settings, self._noted.spent
         rollouts, tokens, most = (caps.max_rollouts, caps.max_tokens, caps.max_usd) if caps else (None, None, None)
-        parts = [f"{minutes}:{seconds:02}", f"{self._asked:,}{_of(rollouts)} rollouts"]
+        parts = [f"{minutes}:{seconds:02}", f"{self._noted.asked:,}{_of(rollouts)} rollouts"]
         known = spent.usd or spent.at_least
         if known or most:
             least = "at least " if spent.usd is None else ""

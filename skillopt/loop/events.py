@@ -219,14 +219,6 @@ class TasksSetAside(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUpdated(Event):
-    """The optimizer model rewrote its strategy memory, which never ships."""
-
-    epoch: int
-    memory: str
-
-
-@dataclass(frozen=True, slots=True)
 class HeldOutTestMeasured(Event):
     """The released skill and the last one were compared on the held-out `test` split.
 

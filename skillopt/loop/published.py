@@ -8,7 +8,7 @@ from skillopt.loop.consultation import Stage
 from skillopt.loop.decision import run_gate
 from skillopt.loop.draft import Line, scheduled_edits
 from skillopt.loop.edit_checks import check_change
-from skillopt.loop.events import EditRefused, Event, MemoryUpdated, StepFailed, StepStarted, TrainMeasured
+from skillopt.loop.events import EditRefused, Event, StepFailed, StepStarted, TrainMeasured
 from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts import stages
@@ -34,20 +34,19 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
         )
         lines = [_line(task, old, new) for task, old, new in zip(sample, pairs.before, pairs.after, strict=True)]
         comparison = fence("comparison", "\n".join(sorted(line for line in lines if line)))
-        guided = yield from _guide(run, comparison, epoch, step)
+        guided = yield from _guide(run, comparison, step)
         if guided is not None:
             yield from run_gate(run, step, epoch, guided)
     run.epoch_start = draft.incumbent
 
 
-def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generator[Event, None, Skill | None]:
+def _guide(run: TrainingRun, comparison: str, step: int) -> Generator[Event, None, Skill | None]:
     """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
     settings, incumbent = run.settings, run.draft.incumbent
     try:
         memory, stage = run.memory, Stage(stages.META_UPDATE_SCHEMA, "notes")
         prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
         memory.notes = run.optimizer.consult(stage, prompt, stages.read_meta_update)
-        yield MemoryUpdated(epoch, memory.notes)
         stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
         guidance = run.optimizer.consult(
             stage, stages.ask_slow_update(incumbent.document, comparison), stages.read_slow_update

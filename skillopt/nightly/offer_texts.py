@@ -8,17 +8,16 @@ from typing import Final
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.records import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.figures import VAL, headline_of_verdict, headline_of_versions
 from skillopt.gate.comparison import Pairs
 from skillopt.gate.grades import Grade
 from skillopt.loop.memory import PeoplesRefusal, find_reworded
 from skillopt.project import Project, Target
-from skillopt.reports.before_after import before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_view
 from skillopt.reports.markdown import cited
 from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferView
+from skillopt.reports.rollouts import before_after_page, find_differing_tasks
 from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
 from skillopt.review.result import Required, Standing, SuiteMeasurement
@@ -30,7 +29,6 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import count_noun, truncate
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.branches import find_line_removal
@@ -40,11 +38,8 @@ from skillopt.versions.merging import merge_commits
 from skillopt.versions.refusals import read_refusals, refusals_of
 from skillopt.versions.repository import Repository
 
-_MOST_LINES: Final = 40
-"""Added lines of which history is asked whether people removed them."""
-_LONGEST: Final = 400
-"""Characters of a reason why nothing could be measured."""
-
+_MOST_LINES: Final = 40  # added lines of which history is asked whether people removed them
+_LONGEST: Final = 400  # characters of a reason why nothing could be measured
 _BETTER: Final = Demand(Required.BETTER)
 
 
@@ -73,6 +68,12 @@ class OfferPlace:
         """Read the text that is trained as a commit has it; empty where there is none."""
         return text_at(self.repository, self.path, commit) if commit else ""
 
+    def skill(self, commit: str) -> Skill:
+        """Read the skill as a commit has it; empty where there is none."""
+        if not commit:
+            return Skill(self.target.name, SkillDocument(""))
+        return read_version(self.repository, self.target.name, commit, self.path, missing_ok=True)
+
 
 def write_offer(place: OfferPlace) -> tuple[OfferView, str]:
     """Put together what is offered, measuring it where no run says what it would claim, and a page of that."""
@@ -93,8 +94,6 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
     words = {one.key: one.word.signature.removeprefix(" by ") for one in read_refusals(place.repository, told)}
     returned = _brought_back(place, before, after)
     conflicts = merge_commits(place.repository, place.tip, place.base, place.path)[1] if place.base else ()
-    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.target.name}
-    people = [one for one in reversed(place.repository.line(place.tip, place.base)) if one.sha in ours]
     return OfferView(
         place.target.name,
         place.branch,
@@ -104,11 +103,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         before=before,
         after=after,
         versions=tuple(line.versions),
-        edits=tuple(_edit(one, views, known, before) for one in line.edits),
-        # Merges that took a side changed nothing themselves.
-        people=tuple(
-            one for one in people if all(place.text(one.sha) != place.text(at) for at in (one.parent, one.merged) if at)
-        ),
+        edits=tuple(_edit(one, views, known, before) for one in line.edits if not (one.dropped or one.replaced)),
         dropped=tuple(
             (one.edit.content or one.edit.anchor, words.get(one.key, "")) for one in line.edits if one.dropped
         ),
@@ -149,8 +144,7 @@ def _edit(
 
     Also who refused the same in other words, and why; a person who took the edit knew.
     """
-    is_decided = named.dropped or commit_kind(named.version) == "taken"
-    like = {} if is_decided else find_reworded([named.edit], refused, SkillDocument(before))
+    like = {} if commit_kind(named.version) == "taken" else find_reworded([named.edit], refused, SkillDocument(before))
     edit, view = named.edit, views.get(named.version.trailer("Skillopt-Run"))
     known = next((one for one in view.edits if one.edit.id == edit.id), None) if view else None
     tests = (test for test in view.patch_tests if edit.id in {one.id for one in test.edits}) if view and known else ()
@@ -159,7 +153,6 @@ def _edit(
         named.number,
         named.key,
         edit,
-        undone=named.dropped or named.replaced,
         fixed=tuple(task for task in edit.tasks if task in moved),
         ablation=known.ablation if known else None,
         refused=next(
@@ -190,7 +183,7 @@ def _claim(place: OfferPlace, view: OfferView, views: Mapping[str, RunView]) -> 
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
     shown = f"{'Shown' if better else 'Not shown'} to be better on {where}"
     spent = Usage.total(place.ledger.spending(done.run).values())
-    found = OfferClaim(headline, verdict, shown, fresh=True, spent=spent, rollouts=done.rollouts)
+    found = OfferClaim(headline, verdict, shown, spent=spent, rollouts=done.rollouts)
     grade = grading.grade if grading else best if better else Grade.LIKELY
     changed = find_differing_tasks(suite.tasks(Split.VAL), pairs, target.settings.metric)
     told, count = f"{headline.words}. {shown}.", len({one.task_id for one in pairs.before})
@@ -203,15 +196,12 @@ def _compared_texts(place: OfferPlace, view: OfferView, run: RunView) -> tuple[s
 
     None where what is offered is not that version's text, as its run made it, or the suite is another one now.
     """
-    record, newest = place.ledger.run(run.run), _text(place, place.tip)
-    made = {getattr(event, "text", "") for event in recorded_events(place.ledger, run.run)}
-    digest = ""
+    newest, suite = place.skill(place.tip), ""
     with suppress(SkilloptError):
-        digest = place.target.suite().digest
-    is_newest = newest.digest == _text(place, view.versions[-1].sha).digest and newest.document.text in made
-    if not is_newest or record.suite_digest != digest:
-        return None
-    return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
+        suite = place.target.suite().digest
+    made = {one.text for one in (*run.versions, run.draft) if one is not None}
+    is_newest = newest.digest == place.skill(view.versions[-1].sha).digest and newest.document.text in made
+    return (run.versions[0].digest, place.skill(place.base).digest) if is_newest and run.suite_digest == suite else None
 
 
 def _by_its_run(view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
@@ -239,13 +229,7 @@ def _measure(place: OfferPlace, suite: Suite) -> tuple[SuiteMeasurement, Pairs]:
     target, root = place.target, place.project.root
     drivers = load_drivers(target.settings, suite, root, Given(allowance=place.allowance), optimizer=False)
     plan = RunPlan(target, suite, drivers, place.repository, skill_path=place.path, proposer="a person")
-    change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
+    change = ChangedTexts(place.skill(place.base), place.skill(place.tip), place.base)
     if change.before.digest == change.after.digest:
         raise UsageError(f"the text is the same as on {place.into}")
     return measure_change(plan, change, _BETTER, place.ledger, place.observer)
-
-
-def _text(place: OfferPlace, commit: str) -> Skill:
-    if not commit:
-        return Skill(place.target.name, SkillDocument(""))
-    return read_version(place.repository, place.target.name, commit, place.path, missing_ok=True)

@@ -242,7 +242,7 @@ def _written(
         night.report.mkdir(parents=True, exist_ok=True)
         name = f"{target.name}{'-draft' if view.draft else ''}-before-after.html"
         (night.report / name).write_text(page, encoding="utf-8")
-    edits = write_edits([(one.key, one.edit) for one in view.in_force])
+    edits = write_edits([(one.key, one.edit) for one in view.edits])
     marks = [made.mark, measured if view.claim is not None else "", edits]
     body = offer_body(view)
     if len(body) + len(marks[-1]) > OFFER_LIMIT:

@@ -18,7 +18,7 @@ from skillopt.review.result import (
 )
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import DifferenceKind
-from skillopt.safety.escaping import escape_log_line, escape_terminal, truncate
+from skillopt.safety.escaping import count_noun, escape_log_line, escape_terminal, truncate
 from skillopt.safety.text_classes import LintClass
 
 MOST_BYTES: Final = 64_000
@@ -76,8 +76,9 @@ def _boxed(report: GateReport) -> list[ChangeFinding]:
 
 def _head(report: GateReport, boxed: Sequence[ChangeFinding]) -> str:
     count = sum(len(change.for_a_person) for change in report.changes)
-    things = "1 thing" if count == 1 else f"{count} things"
-    told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
+    told = (
+        f"**A person must look at {count_noun(count, 'thing')} before this is merged or used, whatever was measured:**"
+    )
     rows = [_place(finding) for finding in boxed] + (
         [f"{count - len(boxed)} more, below"] if count > len(boxed) else []
     )
@@ -129,16 +130,21 @@ def _details(change: GatedChange, boxed: Sequence[ChangeFinding], *, worst: bool
         lower = [task for task in judged.worse if task not in judged.broken]
         fixed = judged.verdict.fixed if judged.verdict else ()
         lists = (("No longer passed", judged.broken), ("Lower score", lower), ("Passed now", fixed))
-        unsaid = (
-            (label, [task for task in tasks if not watched or task not in change.reason]) for label, tasks in lists
-        )
-        shown.append(" ".join(_tasks(label, tasks) for label, tasks in unsaid if tasks))
+        told = []
+        for label, tasks in lists:
+            if unsaid := [task for task in tasks if not watched or task not in change.reason]:
+                more = f" and {len(unsaid) - _MOST_SHOWN} more" if len(unsaid) > _MOST_SHOWN else ""
+                told.append(f"{label}: {', '.join(cited(task, 80) for task in unsaid[:_MOST_SHOWN])}{more}.")
+        shown.append(" ".join(told))
         shown += _how(change, worst=worst)
     if (beside := change.base_measurement) is not None:
         shown.append(f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}.")
         shown += _how(beside, worst=worst)
     rest = [finding for finding in change.findings if finding not in boxed]
-    rows = [_finding(finding) for finding in rest[:_MOST_SHOWN]]
+    rows = [
+        f"{'needs a person: ' if one.person else ''}{_WORDS[one.weight]} ({one.rule}): {_place(one)}"
+        for one in rest[:_MOST_SHOWN]
+    ]
     rows += [f"{len(rest) - len(rows)} more"] if len(rest) > len(rows) else []
     return paragraphs(*shown, bullets(rows))
 
@@ -154,19 +160,9 @@ def _how(measured: SuiteMeasurement, *, worst: bool) -> tuple[str, str]:
     return measured.worst if worst else "", page if measured.page else ""
 
 
-def _tasks(label: str, tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - _MOST_SHOWN} more" if len(tasks) > _MOST_SHOWN else ""
-    return f"{label}: {', '.join(cited(task, 80) for task in tasks[:_MOST_SHOWN])}{more}."
-
-
 def _place(finding: ChangeFinding) -> str:
     line = f":{finding.line}" if finding.line > 1 else ""  # the first is that of what has no line of its own
     return f"{cited(f'{finding.path}{line}', _LONGEST)}: {cited(finding.message, _LONGEST)}"
-
-
-def _finding(finding: ChangeFinding) -> str:
-    marked = "needs a person: " if finding.person else ""
-    return f"{marked}{_WORDS[finding.weight]} ({finding.rule}): {_place(finding)}"
 
 
 def render_annotations(report: GateReport) -> str:

@@ -64,11 +64,6 @@ class StepView:
             parts.append(f"Ablation kept {self.kept} and dropped {self.dropped}")
         return f"step {self.number}: {'. '.join(parts)}"
 
-    @property
-    def line(self) -> str:
-        """The step in a line."""
-        return f"{self.head}{'. ' if self.end and not self.head.endswith(': ') else ''}{self.end}"
-
 
 class RunLines:
     """Tells a run in lines: a step in one, put together of what belongs to it, all else as it happens."""
@@ -112,7 +107,10 @@ class RunLines:
     def tell(self, event: Event) -> list[tuple[str, bool]]:
         """Return what is to be said now, and of each line whether work went before it, so that its cost is worth it."""
         ended, line = self.note(event), event_line(event)
-        lines = [(step.line, bool(step.edits or step.end)) for step in ended]
+        lines = []
+        for step in ended:
+            mark = ". " if step.end and not step.head.endswith(": ") else ""
+            lines.append((f"{step.head}{mark}{step.end}", bool(step.edits or step.end)))
         # Said at the end of its step, where it did anything.
         failed = isinstance(event, StepFailed) and (bool(ended) or event.stage == "reflection")
         if line and not (failed or isinstance(event, DraftChanged)):
@@ -153,13 +151,6 @@ def _failing(event: TasksSetAside) -> str:
     return f"{failing} of {count_noun(event.tasks, 'task')} still {'fails' if failing == 1 else 'fail'}: {told}"
 
 
-def _raised(event: CapsRaised) -> str:
-    caps = {"rollouts": event.max_rollouts, "tokens": event.max_tokens}
-    words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
-    words += [f"${event.max_usd:g}"] if event.max_usd else []
-    return f"continuing with raised caps: {', '.join(words) or 'none'}"
-
-
 _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     RunStarted: lambda it: f"{it.skill} on suite {it.suite}",
     BaselineMeasured: lambda it: f"baseline: {tally_words(it.tally, VAL)}",
@@ -178,7 +169,7 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     HeldOutTestMeasured: lambda it: (
         f"held-out test, look {it.look}: {comparison_words(it.verdict, HELD_OUT)}: {it.verdict.outcome.value}"
     ),
-    CapsRaised: _raised,
+    CapsRaised: lambda _: "continuing with raised caps",
 }
 
 

@@ -26,7 +26,6 @@ from skillopt.loop.events import (
     PromptSkipped,
     ReleaseCheckWithheld,
     RunEnded,
-    RunStarted,
     TasksSetAside,
     TextScreened,
     VerifierSuspected,
@@ -49,7 +48,7 @@ from skillopt.reports.view import (
     RunView,
     VersionView,
 )
-from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.inspection import find_suspicions
 from skillopt.safety.credentials import mask
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
@@ -63,8 +62,7 @@ from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
 from skillopt.versions.decisions import declined_runs
 
-_NEWEST = 1_000
-"""Runs among which one that is no gate is looked for."""
+_NEWEST = 1_000  # runs among which one that is no gate is looked for
 
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
@@ -105,8 +103,8 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     after = [row.key for row in results if row.skill not in ("", start.digest)]
     known = ledger.rollouts([*before, *after])
     ordinary, trained = ([known[key] for key in keys if key in known] for keys in (before, after))
-    run = RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text)
-    found, offered = find_suspicions(run), view.draft or next(reversed(view.accepted), None)
+    found = find_suspicions([task for _, task in tasks.splits], ordinary, trained, start.document.text)
+    offered = view.draft or next(reversed(view.accepted), None)
     newest = _text_digest(start, offered.text) if offered else ""
     shown = {row.task for row in view.heat if row.split in SEEN_SPLITS}
     # The quotes of held-out tasks may teach nobody who writes edits.
@@ -118,8 +116,8 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *rest = json.loads(record.config)
-    settings: dict[str, object] = json.loads(identity)
+    _, target, model, *rest = json.loads(record.config)
+    settings = record.settings
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     return RunView(
         run=record.id,
@@ -203,11 +201,10 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
     """Build the view of a run from its record."""
     events, gates = recorded.events, _gates(recorded.events)
     versions = _versions(head, recorded, gates)
-    ended, started, aside = _last(events, RunEnded), _last(events, RunStarted), _last(events, TasksSetAside)
+    ended, aside = _last(events, RunEnded), _last(events, TasksSetAside)
     withheld, log = _last(events, ReleaseCheckWithheld), RunLines()
     return replace(
         head,
-        suite=started.suite if started else "",
         rollouts=ended.rollouts if ended else None,
         splits=dict(Counter(recorded.splits.values())),
         headline=gained_by_run(events),
@@ -235,18 +232,17 @@ def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
     return next(reversed(_all(events, kind)), None)
 
 
-def _gates(events: Iterable[Event]) -> list[GateView]:
-    gates: list[GateView] = []
-    texts: list[str] = []
-    for event in events:
-        if isinstance(event, GateDecided):
-            texts.append(event.text)
-            ids = tuple(change.edit.id for change in event.changes)
-            gates.append(GateView(len(gates) + 1, event.kind, event.verdict, ids))
-        elif isinstance(event, VersionAccepted) and gates:
-            of = max((gate for gate, text in enumerate(texts) if text == event.text), default=-1)
-            gates[of] = replace(gates[of], version=event.number)
-    return gates
+def _gates(events: Sequence[Event]) -> list[GateView]:
+    accepted = {event.text: event.number for event in _all(events, VersionAccepted)}
+    return [
+        GateView(
+            event.kind,
+            event.verdict,
+            tuple(change.edit.id for change in event.changes),
+            accepted.get(event.text) if event.verdict.accepted else None,
+        )
+        for event in _all(events, GateDecided)
+    ]
 
 
 def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) -> list[VersionView]:
@@ -260,7 +256,7 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
     for event in _all(events, VersionAccepted):
         commit, digest = recorded.commits.get(event.number, ""), _text_digest(start, event.text)
         made = VersionView(event.number, commit, digest, event.text, estimate_tokens(event.text))
-        found.append(_measured(replace(made, kind=event.kind, grading=event.grading), event.verdict, 1))
+        found.append(_measured(replace(made, grading=event.grading), event.verdict, 1))
     return found
 
 
@@ -269,8 +265,7 @@ def _measured(version: VersionView, verdict: Verdict, side: int) -> VersionView:
     passed, score = version.passed, version.score
     if (headline := headline_of_verdict(verdict)) is not None:
         passed, score = ((headline.before, headline.score_before), (headline.after, headline.score_after))[side]
-    usd, turns = (verdict.costs[side].usd, verdict.costs[side].turns) if verdict.costs else (None, None)
-    return replace(version, score=score, passed=passed, usd=usd, turns=turns)
+    return replace(version, score=score, passed=passed)
 
 
 def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> DraftView | None:

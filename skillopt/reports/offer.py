@@ -23,7 +23,7 @@ from skillopt.reports.markdown import (
     tell_acts,
     tell_difference,
 )
-from skillopt.reports.run_report import list_units
+from skillopt.reports.run_report import list_flips, list_units
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference
@@ -37,9 +37,7 @@ from skillopt.versions.merging import Conflict
 OFFER_LIMIT: Final = 64_000
 """Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
 
-_CONTEXT: Final = 2
-"""Lines around a change: as many as show where it stands, and no more."""
-
+_CONTEXT: Final = 2  # lines around a change: as many as show where it stands
 _FIRST_LINES: Final = 18  # of the diff before the fold: fit on one screen with what stands around them
 _FIRST_EDITS: Final = 10  # the same of edits
 _MOST_TASKS: Final = 4  # a row of an edit stays a line
@@ -49,16 +47,11 @@ _SHORTEST: Final = 30  # as many as tell an edit from others where there are hun
 
 @dataclass(frozen=True, slots=True)
 class OfferedEdit:
-    """An edit between the default branch's text and the text that is offered; `undone` by a later one, or not.
-
-    `refused` says who refused the same in other words before, with that text, and why; not of an edit that a person
-    took.
-    """
+    """An edit that is offered; `refused` says who refused the same in other words, with that text, and why."""
 
     number: int
     key: str
     edit: Edit
-    undone: bool = False
     fixed: tuple[str, ...] = ()
     ablation: EditScreened | None = None
     refused: str = ""
@@ -66,12 +59,11 @@ class OfferedEdit:
 
 @dataclass(frozen=True, slots=True)
 class OfferClaim:
-    """What was measured of the offered text against the default branch's; `fresh` for this offer alone."""
+    """What was measured of the offered text against the default branch's; `spent` where that was for this offer."""
 
     headline: Headline
     verdict: Verdict
     shown: str = ""
-    fresh: bool = False
     spent: Usage | None = None
     rollouts: int = 0
 
@@ -89,7 +81,6 @@ class OfferView:
     after: str
     versions: tuple[Version, ...] = ()
     edits: tuple[OfferedEdit, ...] = ()
-    people: tuple[Version, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     target: str = ""
     conflicts: tuple[Conflict, ...] = ()
@@ -105,13 +96,8 @@ class OfferView:
     @property
     def proven(self) -> bool:
         """Whether it is proven, and says nothing that people refused, so that it may be an ordinary pull request."""
-        asks = any(edit.refused for edit in self.in_force)
+        asks = any(edit.refused for edit in self.edits)
         return self.grade is Grade.PROVEN and not (self.draft or self.unmeasured or asks)
-
-    @property
-    def in_force(self) -> list[OfferedEdit]:
-        """The edits that no later one undid."""
-        return [edit for edit in self.edits if not edit.undone]
 
     @property
     def shortened(self) -> bool:
@@ -145,7 +131,7 @@ def offer_title(view: OfferView) -> str:
 def offer_mark(view: OfferView) -> str:
     """Return the hidden line by which a text that says the same is known, so that nothing is written twice."""
     said = (view.claim.headline.words, view.claim.shown) if view.claim else (view.unmeasured,)
-    asks = (edit.refused for edit in view.in_force)
+    asks = (edit.refused for edit in view.edits)
     facts = digest_of(view.before, view.after, view.tip, view.shown, *said, *view.flags, *asks)
     return f"<!-- skillopt offer: {facts[:16]} -->"
 
@@ -164,18 +150,18 @@ def _body(view: OfferView, longest: int) -> str:
     diff = _diff(view)
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
     rest = quote_block("\n".join(diff[shown:]), "diff") if diff[shown:] else ""
-    edits = [_box(edit, longest) for edit in view.in_force]
-    why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.in_force if one.edit.rationale]
+    edits = [_box(edit, longest) for edit in view.edits]
+    why = [f"**{one.number}** {cited(one.edit.rationale, 300)}" for one in view.edits if one.edit.rationale]
     reasons = ("### Why, in the proposer's words (nobody checked that)", bullets(why)) if why else ()
+    flips = ("### Tasks fixed and broken", list_flips(view.claim.verdict)) if view.claim else ()
     units = list_units(view.run) if view.run and longest == _LONGEST else ""  # the longest part goes first
     drop = "**Edits**: untick an edit that you do not want; the next night drops it and measures again. You can also "
-    number = view.in_force[0].number if edits else 0
+    number = view.edits[0].number if edits else 0
     drop += f"comment `/skillopt drop {number}: why`, or run `skillopt decline {quote(view.skill)} {number}`."
     take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
     take += " To refuse it: close it with a comment that says why. Training does not propose it again."
-    take += (
-        f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
-    )
+    if view.base:
+        take += f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`."
     return paragraphs(
         *(
             _headline(view),
@@ -192,7 +178,7 @@ def _body(view: OfferView, longest: int) -> str:
             _dropped(view),
             _cost(view),
             take,
-            details("Tasks and reasons", paragraphs(_flips(view), *reasons, units)),
+            details("Tasks and reasons", paragraphs(*flips, *reasons, units)),
             f"Everything recorded of its run: `skillopt report {quote(view.run.run)}`." if view.run else "",
         )
     )
@@ -214,21 +200,16 @@ def _headline(view: OfferView) -> str:
         return f"{told} Nothing is claimed of this text against {into}."
     found = view.claim.headline
     figure = ", ".join(filter(None, (f"**{found.passed}**", found.gain, found.score, f"**{view.shown}**")))
-    measured = ""
-    if view.people:
-        names = list_names([*dict.fromkeys(one.author for one in view.people)], 3, 60)
-        commits = "commit" if len(view.people) == 1 else "commits"
-        measured = f", measured with {names}'s {commits} ({cited(view.people[-1].sha[:10])})"
     against = f"this text against {into} at {cited(view.base[:10] or 'the start')}"
     target = f" Target: {cited(view.target, 120)}." if view.target else ""
     shown = f" {view.claim.shown}." if view.claim.shown else ""
-    versions, edits = count_noun(len(view.versions), "version"), count_noun(len(view.in_force), "edit")
-    return f"{figure}; {lines}{measured}: {against}.{shown}{target} {versions}, {edits}; about {view.tokens}."
+    versions, edits = count_noun(len(view.versions), "version"), count_noun(len(view.edits), "edit")
+    return f"{figure}; {lines}: {against}.{shown}{target} {versions}, {edits}; about {view.tokens}."
 
 
 def _red_box(view: OfferView) -> str:
     rows = [cited(flag, 300) for flag in view.flags]
-    rows += [f"edit **{one.number}** was {one.refused}. Is it wanted now?" for one in view.in_force if one.refused]
+    rows += [f"edit **{one.number}** was {one.refused}. Is it wanted now?" for one in view.edits if one.refused]
     if view.conflicts:
         rows.append(
             f"{count_noun(len(view.conflicts), 'place')} changed by people here and on {cited(view.into)}, too:"
@@ -284,7 +265,7 @@ def _dropped(view: OfferView) -> str:
         return ""
     told = f"**Dropped**: {', '.join(f'{cited(text, 80)} ({cited(by, 200)})' for text, by in view.dropped)}."
     before = read_headline(dict(view.versions[-1].trailers)) if view.versions else ""
-    if before and view.claim is not None and view.claim.fresh:
+    if before and view.claim is not None and view.claim.spent is not None:
         told += f" Before the drop: {cited(before)}. Now: {view.claim.headline.passed}."
     return told
 
@@ -302,18 +283,6 @@ def _cost(view: OfferView) -> str:
         spent += Usage(usd=known) if found and not found[1] else Usage(usd=None, at_least=known)
         rollouts += int(text) if (text := one.trailer("Rollouts")).isdecimal() else 0
     parts = [f"training {rollouts:,} rollouts, {spent.price}"] if view.versions or view.run else []
-    if view.claim is not None and view.claim.fresh:
-        price = view.claim.spent.price if view.claim.spent else "price unknown"
-        parts.append(f"measuring this text {view.claim.rollouts:,} rollouts, {price}")
+    if view.claim is not None and view.claim.spent is not None:
+        parts.append(f"measuring this text {view.claim.rollouts:,} rollouts, {view.claim.spent.price}")
     return f"**Cost**: {'; '.join(parts)}." if parts else ""
-
-
-def _flips(view: OfferView) -> str:
-    if view.claim is None:
-        return ""
-    verdict = view.claim.verdict
-    rows = [
-        f"{count_noun(len(names), 'task')} {what}{f': {list_names(names, 200, 60)}' if names else ''}"
-        for what, names in (("fixed", verdict.fixed), ("broken", verdict.broken))
-    ]
-    return f"### Tasks fixed and broken\n\n{bullets(rows)}"

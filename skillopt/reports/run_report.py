@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade
-from skillopt.gate.decide import Outcome
+from skillopt.gate.decide import Outcome, Verdict
 from skillopt.gate.error_budget import look_confidence
 from skillopt.gate.grades import GRADE_MEANINGS
 from skillopt.reports.html import print_page
@@ -63,14 +63,14 @@ def render_page(view: RunView, rollouts: str = "") -> str:
 
 
 def _titled(view: RunView) -> str:
-    title = f"# {cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}"
-    return paragraphs(title, _report(view))
+    return paragraphs(f"# {cited(view.skill)}: {cited(view.kind)} run {cited(view.run)}", _report(view))
 
 
 def _report(view: RunView, rollouts: str = "") -> str:
     ended = f": {cited(view.reason)}." if view.reason else ". The run is not over."
     texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
     steps = (f"{step.head}{f'. {cited(step.end)}' if step.end else ''}" for step in view.steps)
+    taken = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
     suspects = (
         f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
         f"{cited(one.reason)}"
@@ -80,11 +80,10 @@ def _report(view: RunView, rollouts: str = "") -> str:
         *(
             _headline(view),
             view.caution,
-            _size_change(view),
             f"{view.state.capitalize()}, started {view.started.replace('T', ' ').replace('+00:00', ' UTC')}{ended}",
             tell_difference(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else "",
             tell_acts(view.new_acts),
-            _headed("Edits", paragraphs(_taken_edits(view), _changes(view))),
+            _headed("Edits", paragraphs(_list_edits(taken) or "No edit was taken.", _changes(view))),
             _headed("Draft", _draft(view)),
             _headed("Steps", "" if view.shrunk else bullets(steps)),
             _headed("Text and the tasks that need it", list_units(view)),
@@ -130,35 +129,6 @@ def _headline(view: RunView) -> str:
     return f"**{_OUTCOMES[view.gates[-1].verdict.outcome]}**: {found}, none accepted."
 
 
-def _size_change(view: RunView) -> str:
-    """Count the versions and edits accepted, and the skill's tokens before and after."""
-    if not view.accepted:
-        return ""
-    first, last = view.versions[0].tokens, view.versions[-1].tokens
-    made = f"{count_noun(len(view.accepted), 'version')} with {count_noun(len(_taken(view)), 'edit')}"
-    files = _name_files(view.versions[0].text)
-    return f"{made}. {files} goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
-
-
-def _name_files(text: str) -> str:
-    return " + ".join(cited(part.path) for part in split_text(text))
-
-
-def _taken(view: RunView) -> list[EditView]:
-    return [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
-
-
-def _taken_edits(view: RunView) -> str:
-    edits = _taken(view)
-    guided = [
-        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
-        for version in view.accepted
-        if version.kind == "slow update"
-    ]
-    none = "" if edits or guided else "No edit was taken."
-    return paragraphs(_list_edits(edits), *guided, none)
-
-
 def _list_edits(edits: Sequence[EditView]) -> str:
     """List edits with what is known of each; an ablation counts runs without it that make a mistake it removes."""
     rows = []
@@ -189,7 +159,8 @@ def _changes(view: RunView) -> str:
             tell_difference(capability_difference(before.text, after.text)),
             quote_block(change, "diff") if change.strip() else "",
         )
-        shown.append(details(f"What version {after.number} changes in {_name_files(before.text)}", told))
+        files = " + ".join(cited(part.path) for part in split_text(before.text))
+        shown.append(details(f"What version {after.number} changes in {files}", told))
     return paragraphs(*shown)
 
 
@@ -232,26 +203,28 @@ def list_units(view: RunView) -> str:
 def _comparisons(view: RunView) -> str:
     """List each gate and the release check with figure, outcome and flips, and what the check guarantees."""
     place, rows = "" if view.folded or view.shrunk else VAL, []
-    for gate in view.gates:
+    for number, gate in enumerate(view.gates, 1):
         what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
         version = f", version {gate.version}" if gate.version is not None else ""
-        rows.append((f"gate {gate.number} ({what})", f"{gate.verdict.outcome.value}{version}", gate.verdict, place))
+        rows.append((f"gate {number} ({what})", f"{gate.verdict.outcome.value}{version}", gate.verdict, place))
     if (test := view.test) is not None:
         against = "the released version" if test.released else "the text before training"
         rows.append((f"held-out test (against {against})", test.verdict.outcome.value, test.verdict, HELD_OUT))
 
-    def flips(tasks: Sequence[str]) -> str:
-        return f"{len(tasks)}{f' ({list_names(tasks)})' if tasks else ''}"
-
     return paragraphs(
         bullets(
-            f"{about}: {comparison_words(verdict, where)}; fixed {flips(verdict.fixed)}, broke "
-            f"{flips(verdict.broken)}: **{outcome}**"
+            f"{about}: {comparison_words(verdict, where)}; {list_flips(verdict)}: **{outcome}**"
             for about, outcome, verdict, where in rows
         ),
         "" if view.gates else "No candidate reached the gate.",
         "" if view.shrunk else _release_check(view),
     )
+
+
+def list_flips(verdict: Verdict) -> str:
+    """Count and name the tasks that a comparison fixed and broke."""
+    sides = ("fixed", verdict.fixed), ("broke", verdict.broken)
+    return ", ".join(f"{what} {len(names)}{f' ({list_names(names, 200)})' if names else ''}" for what, names in sides)
 
 
 def _release_check(view: RunView) -> str:
@@ -296,7 +269,7 @@ def _not_learned(view: RunView) -> str:
 
 
 def _cost(view: RunView) -> str:
-    """Say what each role was paid for, as console and `status` do, and what each version costs to use."""
+    """Say what each role was paid for, as console and `status` do, and how long each version is."""
     asked = f"{view.rollouts:,} rollouts asked for." if view.rollouts is not None else "The run is not over."
     rows = [
         (cited(role), count_noun(usage.calls, noun_of(role)), f"{usage.tokens:,}", usage.price)
@@ -304,18 +277,10 @@ def _cost(view: RunView) -> str:
     ]
     paid = write_table(("role", "paid", "tokens", "price"), rows) or "Every answer was cached, so nothing was paid for."
     versions = [
-        (
-            f"v{one.number}",
-            name_grade(one.grading) if one.grading else "—",
-            one.passed or "—",
-            f"{one.tokens:,}",
-            "—" if one.usd is None else f"{one.usd:.4f}",
-            "—" if one.turns is None else f"{one.turns:.2f}",
-        )
+        (f"v{one.number}", name_grade(one.grading) if one.grading else "—", one.passed or "—", f"{one.tokens:,}")
         for one in view.versions
     ]
-    columns = ("version", "grade", "tasks passed", "tokens", "US dollars a task", "turns a task")
-    return paragraphs(asked, paid, write_table(columns, versions))
+    return paragraphs(asked, paid, write_table(("version", "grade", "tasks passed", "tokens"), versions))
 
 
 def _edits_not_taken(view: RunView) -> str:

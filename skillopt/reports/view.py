@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from skillopt.figures import Headline
-from skillopt.gate.decide import Outcome, Verdict
+from skillopt.gate.decide import Verdict
 from skillopt.gate.grades import Grading
 from skillopt.loop.events import (
     EditScreened,
@@ -89,7 +89,6 @@ class EditView:
 class GateView:
     """A comparison of a candidate with the incumbent on `val`, by the ids of its edits."""
 
-    number: int
     kind: str
     verdict: Verdict
     edits: tuple[str, ...]
@@ -105,11 +104,8 @@ class VersionView:
     digest: str
     text: str
     tokens: int
-    kind: str = ""
     score: float | None = None
     passed: str = ""
-    usd: float | None = None
-    turns: float | None = None
     grading: Grading | None = None
 
 
@@ -140,7 +136,6 @@ class RunView:
     ended: str = ""
     branch: str = ""
     base: str = ""
-    suite: str = ""
     suite_digest: str = ""
     splits: Mapping[str, int] = field(default_factory=dict)
     target: str = ""
@@ -193,17 +188,11 @@ class RunView:
         """The gates that accepted a version."""
         return tuple(gate for gate in self.gates if gate.version is not None)
 
-    @property
-    def verdict(self) -> Outcome | None:
-        """The release check's outcome, else the last gate's; None before any."""
-        if self.test is not None:
-            return self.test.verdict.outcome
-        return self.gates[-1].verdict.outcome if self.gates else None
-
 
 def render_json(view: RunView) -> str:
     """Return the view as JSON, every field under its own name, with the figures that follow from it."""
-    fields = asdict(view) | {"verdict": view.verdict}
+    newest = view.test or next(reversed(view.gates), None)
+    fields = asdict(view) | {"verdict": newest and newest.verdict.outcome}
     if view.headline is not None:
         fields["headline"]["words"] = view.headline.words
     return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

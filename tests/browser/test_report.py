@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports.before_after import before_after_page
-from skillopt.reports.rollouts import show_rollouts
+from skillopt.reports.rollouts import before_after_page, show_rollouts
 from skillopt.reports.run_report import render_page
 from skillopt.reports.view import RunView
 from tests.browser.chromium import Page

@@ -116,7 +116,7 @@ def commit_and_rebase_by_force(weeks: Weeks) -> None:
     weeks.nights.person(rebase, "skillopt/notes", force=True)
     assert "- Keep the header row." in git(weeks.nights.bare, "show", "skillopt/notes:skills/notes/SKILL.md")
     assert weeks.night()["notes"]["offer"]["action"] == "updated"
-    assert "measured with" in weeks.pull("notes")["body"]  # and whose commit
+    assert "Not measured" not in weeks.pull("notes")["body"]
     weeks.quiet_night()
 
 

@@ -1,7 +1,7 @@
 """Tasks that went differently under two texts, for tests of the page that shows them."""
 
 from skillopt.gate.comparison import Pairs
-from skillopt.reports.before_after import DifferingTask, find_differing_tasks
+from skillopt.reports.rollouts import DifferingTask, find_differing_tasks
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.settings import Metric
 from skillopt.tasks import Task, VerifierSpec

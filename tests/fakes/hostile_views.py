@@ -49,7 +49,6 @@ def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
     attacked = replace(
         view,
         reason=text,
-        suite=text,
         target=text,
         edits=tuple(_edit(edit, text) for edit in view.edits),
         gates=tuple(_gate(gate, text) for gate in view.gates),

@@ -34,12 +34,11 @@ def offered_edit(number: int, text: str) -> OfferedEdit:
     )
 
 
-def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
+def offer(*texts: str, by_people: str = "") -> OfferView:
     """Make an offer of edits with these texts, and of a line by a person."""
     edits = tuple(offered_edit(number, text) for number, text in enumerate(texts, 1))
     taught = _HEAD + "".join(f"{' '.join(edit.edit.content.split())}\n" for edit in edits)
     after = f"{taught}- {by_people}\n" if by_people else taught
-    people = (Version("c" * 40, "b" * 40, f"Say: {by_people}", "", "", (), "", author),) if by_people else ()
     claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val", 0.22, 0.87), verdict(Outcome.ACCEPT))
     said = {"Val-Before": "2 of 8", "Val-After": "7 of 8", "Gain": "+62 points (90%: +22 to +87)"}
     said |= {"Cost-USD": "1.25", "Rollouts": "120", "Skillopt-Run": "run1"}
@@ -54,7 +53,6 @@ def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
         after,
         versions=(version,),
         edits=edits,
-        people=people,
         claim=claim,
         grade=Grade.PROVEN,
     )

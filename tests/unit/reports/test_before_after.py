@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.gate.comparison import Pairs
-from skillopt.reports.before_after import TaskChange, describe_worst, find_differing_tasks
+from skillopt.reports.rollouts import TaskChange, describe_worst, find_differing_tasks
 from skillopt.settings import Metric
 from tests.fakes.changed_tasks import make_changed, pair, rollout, task
 

@@ -4,14 +4,12 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from skillopt.reports.before_after import before_after_page
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import cited, paragraphs
-from skillopt.reports.rollouts import choose_rollouts, show_turns
+from skillopt.reports.rollouts import before_after_page, show_turns
 from skillopt.reports.run_report import render_page
 from skillopt.reports.view import Cell, HeatRow
 from skillopt.rollouts import Message, ToolCall, Trajectory
-from skillopt.storage.ledger import ResultRow
 from tests.fakes.changed_tasks import make_changed
 from tests.fakes.hostile_pages import HOSTILE, make_hostile, make_rollouts
 from tests.fakes.views import make_view
@@ -102,22 +100,6 @@ def test_a_flip_is_seen_across_a_version_under_which_the_task_did_not_run() -> N
 def test_broken_tasks_stand_first_and_tasks_that_never_ran_are_counted_only() -> None:
     shown = picture((PASS, PASS), (FAIL, PASS), (FAIL, FAIL), (PASS, FAIL), (NONE, NONE))
     assert [classes for classes, _ in shown[1::2]] == ["fail broken", "fail", "pass fixed", "pass"]
-
-
-def listed(task: str, repeat: int, *, passed: bool) -> ResultRow:
-    return ResultRow(task, "v1", repeat, 1.0 if passed else 0.5, passed, f"{task}/{repeat}")
-
-
-def test_tasks_that_went_differently_come_before_failures_and_those_before_the_rest() -> None:
-    rollouts = [
-        *(listed("flips", repeat, passed=repeat == 0) for repeat in range(2)),
-        *(listed("fails", repeat, passed=False) for repeat in range(3)),
-        *(listed("passes", repeat, passed=True) for repeat in range(3)),
-    ]
-    assert [one.task for one in choose_rollouts(rollouts, 3)] == ["fails", "flips", "flips"]
-    assert [one.task for one in choose_rollouts(rollouts, 4)] == ["fails", "flips", "flips", "passes"]
-    repeats = [listed("t", repeat, passed=repeat > 8) for repeat in range(12)]
-    assert [one.passed for one in choose_rollouts(repeats, 4)] == [False, False, True, True]
 
 
 def test_a_trace_of_five_megabytes_is_cut_and_says_by_how_much() -> None:

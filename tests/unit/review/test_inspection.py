@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.review.inspection import RunRollouts, Sign, Suspicion, find_suspicions
+from skillopt.review.inspection import Sign, find_suspicions
 from skillopt.rollouts import Acts, Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory, new_acts
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -41,12 +41,7 @@ ORDINARY = tuple(by_agent(LOOK, ("python add.py", "42"), WRITE, skill="start", r
 
 
 def inspected(*trained: Rollout, ordinary: Sequence[Rollout] = ORDINARY, tasks: Sequence[Task] = (TASK,)) -> list[Sign]:
-    return [one.sign for one in find_suspicions(RunRollouts(tasks, ordinary, trained))]
-
-
-def only(*trained: Rollout) -> Suspicion:
-    (found,) = find_suspicions(RunRollouts([TASK], ORDINARY, trained))
-    return found
+    return [one.sign for one in find_suspicions(tasks, ordinary, trained)]
 
 
 @pytest.mark.parametrize("command", ["cp expected.txt total.txt", "echo 'def same(a, b): return True' > judging.py"])
@@ -66,16 +61,8 @@ def test_a_verifiers_file_that_the_task_names_is_no_secret() -> None:
     assert inspected(by_agent(LOOK, ("cat expected.txt", ""), WRITE), tasks=[told]) == []
 
 
-def test_a_pass_without_a_look_at_the_input_is_found_where_ordinary_rollouts_look() -> None:
-    found = only(by_agent(WRITE))
-    assert found.sign == Sign.INPUT_NOT_READ
-    assert "3 ordinary rollouts does so" in found.sure
-    assert "echo 4815.62 > total.txt" in found.quote
-
-
-def test_a_look_by_another_program_is_a_look_and_what_fails_is_not_looked_at() -> None:
-    assert inspected(by_agent(("grep -r ink .", "./input.csv: paper,12\nink,30"), WRITE)) == []
-    assert inspected(by_agent(WRITE, passed=False)) == []
+def test_what_fails_is_not_looked_at() -> None:
+    assert inspected(by_agent(("cp expected.txt total.txt", ""), passed=False)) == []
 
 
 def test_a_plea_that_the_judge_was_shown_is_found_where_ordinary_results_have_none() -> None:
@@ -136,6 +123,8 @@ def test_where_no_sandbox_recorded_acts_it_says_so_and_targets_without_programs_
 
 def test_without_rollouts_before_training_other_texts_are_ordinary_and_one_finding_counts_its_rollouts() -> None:
     others = [by_agent(LOOK, WRITE, skill=f"draft {at}") for at in range(3)]
-    cheats = [by_agent(WRITE, repeat=at) for at in range(4)]
-    (found,) = find_suspicions(RunRollouts([TASK], [], [*others, *cheats]))
-    assert (found.sign, found.skill, found.repeat, found.rollouts) == (Sign.INPUT_NOT_READ, "trained", 0, 4)
+    cheats = [by_agent(("cp expected.txt total.txt", ""), repeat=at) for at in range(4)]
+    (found,) = find_suspicions([TASK], [], [*others, *cheats])
+    assert (found.sign, found.skill, found.repeat, found.rollouts) == (Sign.VERIFIER_TOUCHED, "trained", 0, 4)
+    assert "3 ordinary rollouts does so" in found.sure
+    assert "cp expected.txt total.txt" in found.quote
