@@ -21,7 +21,6 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import is_unreported
 from skillopt.tasks import Suite
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
@@ -116,17 +115,12 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
             )
             raise UsageError(f"run {same.id} goes on under {needed}, found {given}; give those caps or higher ones")
         return ledger.begin_run(same), True
-    found = []
-    if same is not None and same.state == "finished" and is_unreported(ledger.path.parent.parent, same.id):
-        found.append(same)
-    alike = next((run for run in runs if _without_caps(run.config) == _without_caps(config)), None)
-    if alike is not None and alike.config != config and _can_go_on(ledger, alike, suite, settings):
-        found.append(alike)
-    for run in found:
-        if _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
-            if run.state == "finished":  # one that is stopped keeps its start, which tells what came before
-                ledger.end_run(run.id, "stopped", "it goes on")
-            return ledger.begin_run(run), True
+    run = next((run for run in runs if _without_caps(run.config) == _without_caps(config)), None)
+    goes_on = run is not None and run.config != config and _can_go_on(ledger, run, suite, settings)
+    if run is not None and goes_on and _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
+        if run.state == "finished":  # one that is stopped keeps its start, which tells what came before
+            ledger.end_run(run.id, "stopped", "it goes on")
+        return ledger.begin_run(run), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
 
 
@@ -148,7 +142,7 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     if run.refusals != plan.refusals:
         return False  # people refused something since
     newest = next(iter(repository.versions(name)), None)
-    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
+    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
         return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":
