@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from skillopt.gate.decide import Verdict
     from skillopt.loop.events import (
         BaselineMeasured,
-        CapsRaised,
         DraftChanged,
         DraftGraded,
         EditRefused,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaselineMeasured",
-    "CapsRaised",
     "DraftChanged",
     "DraftGraded",
     "Edit",

@@ -9,7 +9,6 @@ from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade, tally_
 from skillopt.gate.comparison import Tally
 from skillopt.loop.events import (
     BaselineMeasured,
-    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -160,13 +159,6 @@ def _failing(event: TasksSetAside) -> str:
     return f"{failing} of {count_noun(event.tasks, 'task')} still {'fails' if failing == 1 else 'fail'}: {told}"
 
 
-def _raised(event: CapsRaised) -> str:
-    caps = {"rollouts": event.max_rollouts, "tokens": event.max_tokens}
-    words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
-    words += [f"${event.max_usd:g}"] if event.max_usd else []
-    return f"continuing with raised caps: {', '.join(words) or 'none'}"
-
-
 _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     RunStarted: lambda it: f"{it.skill} on suite {it.suite}",
     BaselineMeasured: lambda it: f"baseline: {tally_words(it.tally, VAL)}",
@@ -185,7 +177,6 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     HeldOutTestMeasured: lambda it: (
         f"held-out test, look {it.look}: {comparison_words(it.verdict, HELD_OUT)}: {it.verdict.outcome.value}"
     ),
-    CapsRaised: _raised,
 }
 
 

@@ -45,7 +45,7 @@ from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Standing
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
+from skillopt.runs.plan import RunPlan, read_version, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
@@ -86,8 +86,7 @@ class RecordedRun(Recording):
     """Keeps what a run yields, commits its versions, and publishes the draft that it ends with."""
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
-        first, *raised = stages_of(ledger, record, plan.target.settings)
-        super().__init__(ledger, record, drivers=plan.drivers, settings=first, watch=watch, raised=raised)
+        super().__init__(ledger, record, drivers=plan.drivers, settings=plan.target.settings, watch=watch)
         self.commits: list[str] = []
         self.draft: DraftState | None = None
         self._plan = plan
