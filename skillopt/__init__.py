@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from skillopt.gate.decide import Verdict
     from skillopt.loop.events import (
         BaselineMeasured,
-        CapsRaised,
         DraftChanged,
         DraftGraded,
         EditRefused,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaselineMeasured",
-    "CapsRaised",
     "DraftChanged",
     "DraftGraded",
     "Edit",

@@ -76,8 +76,6 @@ class PullRequest:
         title: Its title, without a `Draft: ` that a forge shows drafts by.
         body: Its text.
         draft: Whether it asks for nobody's review yet.
-        author: Login of who opened it, empty for unknown.
-        base: Name of the branch that it is to be merged into, empty for unknown.
         closed_at: When it was closed or merged: ISO 8601, in UTC; empty where it is open, or the forge does not know.
     """
 
@@ -88,8 +86,6 @@ class PullRequest:
     title: str
     body: str
     draft: bool = False
-    author: str = ""
-    base: str = ""
     closed_at: str = ""
 
 
@@ -100,14 +96,12 @@ class RepositoryFacts:
     Args:
         default_branch: Name of the branch that pull requests go to.
         public: Whether everybody may read it.
-        login: Who the token belongs to, empty for unknown.
         may_open: Whether pull requests can be opened with the token.
         reason: Why they cannot, and what to do; empty when they can.
     """
 
     default_branch: str
     public: bool
-    login: str
     may_open: bool
     reason: str = ""
 

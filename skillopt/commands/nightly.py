@@ -25,8 +25,8 @@ from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.credentials import run_without_credentials
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.execution.metering import Caps
-from skillopt.nightly.check import Checked, check_night
-from skillopt.nightly.handover import OFFERS
+from skillopt.nightly.check import check_night
+from skillopt.nightly.handover import OFFERS, ReviewState
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.offers import RecordMaking
@@ -91,8 +91,9 @@ def nightly(
     with interruptible():
         match step:
             case "check":
-                checked = check_night(_given(out, "--output", step), flags=flags, pull_request=pull_request)
-                show(checked, _checked, as_json=as_json)
+                path = _given(out, "--output", step)
+                checked = check_night(path, flags=flags, pull_request=pull_request)
+                show(checked.model_dump(), lambda _: _checked(checked, path), as_json=as_json)
                 return
             case "train":
                 paths = _given(state, "--state", step), _given(out, "--output", step)
@@ -134,14 +135,12 @@ def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
         return offer_night(out, flags=flags, project=here)
 
 
-def _checked(found: Checked) -> str:
-    who = f" as {found.login}" if found.login else ""
-    kind = "public" if found.public else "private"
-    place = f"forge {found.forge}{who}, {kind} repository" if found.forge != "none" else "no forge"
-    lines = [f"asked for: {asked.verb} in {asked.url}" for asked in found.asked]
-    lines += [f"closed by people: {url}" for url in found.closed]
-    skills = count_noun(found.skills, "skill")
-    lines.append(f"{place}: {skills}, {len(found.open)} open pull requests; written to {found.state}")
+def _checked(found: ReviewState, path: Path) -> str:
+    lines = [f"asked for: {asked.verb} in {asked.url}" for one in found.skills for asked in one.asked]
+    requests = [request for one in found.skills for request in (*one.versions, *one.drafts)]
+    opened = count_noun(sum(one.state == "open" for one in requests), "open pull request")
+    skills = count_noun(len(found.skills), "skill")
+    lines.append(f"forge {found.forge}: {skills}, {opened}; written to {path}")
     return "\n".join(map(escape_terminal, lines))
 
 

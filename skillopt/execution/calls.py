@@ -371,7 +371,6 @@ def run_training(
             runner,
             released=released,
             spent=spent,
-            raised=recording.raised,
             refused=refused,
             shell_problem=shell_problem,
         )

@@ -25,17 +25,15 @@ class Recording:
         drivers: Drivers,
         settings: Settings,
         watch: RunObserver,
-        raised: Sequence[Settings] = (),
     ) -> None:
         self.skill = decode_skill(record.skill, record.start)
         self.record = record
         self.drivers = drivers
         self.settings = settings
-        self.raised = tuple(raised)
         self.runner = RecordedRunner(ledger, record.id, drivers, watch)
         self._ledger = ledger
         self._watch = watch
-        watch.begins((settings, *self.raised)[-1])
+        watch.begins(settings)
 
     def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
         """Run to the end, recording each event before it is acted on."""

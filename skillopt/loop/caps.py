@@ -76,10 +76,6 @@ class CappedRunner:
         """Count the rollouts that learning may still ask for."""
         return max(0, self.left - self._kept)
 
-    def raise_caps(self, settings: Settings, held_out: int, kept: int) -> None:
-        """Go on under higher caps."""
-        self._settings, self._held_out, self._kept = settings, held_out, kept
-
     def release(self, kept: int = 0) -> None:
         """Let the rollouts that were kept back be used, all but some."""
         self._kept = min(kept, self._kept)

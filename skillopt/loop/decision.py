@@ -1,7 +1,7 @@
 """The gate in the loop: the baseline, draft against incumbent, the grade at the end, and the release check."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError, OneTextLostError
@@ -236,10 +236,9 @@ def check_release(
 
 
 def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
-    """Compare a version that is new since the last test on the held-out tasks; say so where the cap is too small."""
-    if run.versions == run.tested or not run.test:
+    """Compare a new version on the held-out tasks; say so where the cap is too small."""
+    if not run.versions or not run.test:
         return
-    released = replace(released, looks=released.looks + bool(run.test_rollouts))
     if not run.plan.test:
         few = (
             f"the cap of {run.settings.max_rollouts} rollouts leaves too few for {2 * len(run.test)} on held-out tasks"
@@ -249,4 +248,3 @@ def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterat
     for event in check_release(runner, released, run.draft.incumbent, run.test, run.settings):
         run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
         yield event
-    run.tested = run.versions

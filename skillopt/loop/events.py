@@ -255,15 +255,6 @@ class RunEnded(Event):
     unread: Annotated[tuple[str, ...], Field(exclude_if=lambda found: not found)] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CapsRaised(Event):
-    """A run that had ended goes on under higher caps; None for no cap."""
-
-    max_rollouts: int | None
-    max_usd: float | None
-    max_tokens: int | None
-
-
 def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
     """Return what waits after some events of a run: graded, or as it was when the run was stopped; None for nothing."""
     found: DraftChanged | DraftGraded | None = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from skillopt.errors import SuiteError, UnreadRepliesError
 from skillopt.loop.caps import BudgetReached, settle_folds
 from skillopt.loop.decision import Released, check_newest, grade_draft, measure_baseline, run_last_gate
-from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted
+from skillopt.loop.events import Event, RunEnded, RunStarted
 from skillopt.loop.learning import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.published import learn_as_published
@@ -27,7 +27,6 @@ def train(  # noqa: PLR0913 - what a run is made of
     released: Released | None = None,
     spent: Sequence[float] = (),
     *,
-    raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
     shell_problem: Callable[[str, str], str] | None = None,
 ) -> Iterator[Event]:
@@ -43,20 +42,9 @@ def train(  # noqa: PLR0913 - what a run is made of
         raise SuiteError(f"suite {suite.name!r}: expected tasks to learn from and to judge by, {found}; add tasks")
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     learner = Learner(run)
-    yield from _train_to_the_caps(run, learner, released, runner)
-    for caps in raised:
-        run.raise_caps(caps)
-        yield CapsRaised(caps.max_rollouts, caps.max_usd, caps.max_tokens)
-        yield from _train_to_the_caps(run, learner, released, runner)
-
-
-def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, runner: Runner) -> Iterator[Event]:
-    """Learn until no further edit helps or a cap is reached; prove, grade and test what there is then."""
     reason, capped = "", False
     try:
-        if not run.measured:
-            learner.begin((yield from measure_baseline(run)))
-            run.measured = True
+        learner.begin((yield from measure_baseline(run)))
         if run.settings.patch_tests:
             yield from learner.learn()
         else:
@@ -73,7 +61,7 @@ def _train_to_the_caps(run: TrainingRun, learner: Learner, released: Released, r
         left = list(learner.name_failing())
         reason = reason or ("no further edit helped" if left else "all train tasks pass")
         yield from left
-    # What waits for want of rollouts goes on under a higher cap.
+    # What waits for want of rollouts is judged under a higher cap.
     capped = capped or (bool(run.draft.lines) and run.runner.left < 2 * len(run.val))
     asked = run.runner.rollouts_asked
     yield from check_newest(run, released, runner)

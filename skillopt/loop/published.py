@@ -80,15 +80,10 @@ def _line(task: Task, old: Rollout, new: Rollout) -> str:
 def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
     """Go through the train split again and again; say why it ended."""
     settings = run.settings
-    if run.draft.lines:  # a cap came before its gate
-        yield from run_gate(run, run.steps_done + 1, run.epochs_done + 1)
-    for epoch in range(run.epochs_done + 1, settings.epochs + 1):
+    for epoch in range(1, settings.epochs + 1):
         for step, batch in _batches(run, epoch):
-            if step > run.steps_done:
-                yield from _take_step(run, epoch, step, batch)
-                run.steps_done = step
+            yield from _take_step(run, epoch, step, batch)
         yield from update_slowly(run, epoch)
-        run.epochs_done = epoch
     return f"all {settings.epochs} epochs done"
 
 

@@ -97,11 +97,7 @@ class TrainingRun:
         self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
-        self.measured = False
-        """Whether there is a baseline."""
-        self.tested = self.test_rollouts = 0
-        """Versions that there were when the held-out test was scored last, and the rollouts that it took."""
-        self.epochs_done = self.steps_done = 0
+        self.test_rollouts = 0
         self.gated = self.told = ""
         self.flagged: tuple[FlaggedLine, ...] = ()
         self.reviewed = ("", "")
@@ -133,13 +129,6 @@ class TrainingRun:
     def batches(self) -> int:
         """Count the batches of an epoch of the published loop."""
         return -(-len(self.tasks) // self.settings.batch_size)
-
-    def raise_caps(self, settings: Settings) -> None:
-        """Go on under higher caps, with all that was learned."""
-        self.settings, self.plan = settings, plan_rollouts(self.suite, settings)
-        self.gated = ""  # what the cap kept from being judged is judged now
-        kept = self.plan.gate if settings.patch_tests else 0
-        self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
     def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:
         """Find the edits without which a skill carries no protected text that was not there before any version."""

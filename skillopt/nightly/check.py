@@ -12,7 +12,7 @@ from skillopt.errors import ForgeAccessError, SkilloptError, UsageError
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.nightly.handover import ReviewState, SkillReview
-from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
+from skillopt.nightly.people_commands import read_asked, read_closing, read_ignored
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
@@ -32,24 +32,9 @@ class ForgeAccess:
     remote: Remote | None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was found."""
-
-    forge: str
-    public: bool
-    login: str
-    remote: str
-    skills: int
-    open: tuple[str, ...]
-    closed: tuple[str, ...]
-    asked: tuple[Asked, ...]
-    state: Path
-
-
 def check_night(
     out: Path, *, flags: Mapping[str, object] | None = None, pull_request: int = 0, folder: Path | None = None
-) -> Checked:
+) -> ReviewState:
     """Ask the forge what a night has to know, and write it to a file."""
     project, flags = Project.find(folder or Path.cwd()), flags or {}
     names = configured_skills(project)
@@ -82,18 +67,7 @@ def check_night(
         skills=reviews,
     )
     put_file(out, state.model_dump_json(indent=1))
-    groups = [group for one in reviews for group in (one.versions, one.drafts) if group]
-    return Checked(
-        access.name,
-        facts.public,
-        facts.login,
-        remote,
-        skills=len(reviews),
-        open=tuple(one.url for group in groups for one in group if one.state == "open"),
-        closed=tuple(group[0].url for group in groups if group[0].state == "closed"),
-        asked=tuple(asked for one in reviews for asked in one.asked),
-        state=out,
-    )
+    return state
 
 
 def configured_skills(project: Project) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ class FolderForge:
 
     def facts(self) -> RepositoryFacts:
         """Say that texts go beside whatever HEAD is; a folder is nobody's and not public."""
-        return RepositoryFacts("HEAD", public=False, login="", may_open=True)
+        return RepositoryFacts("HEAD", public=False, may_open=True)
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List what was written for a branch, newest first."""
@@ -37,14 +37,14 @@ class FolderForge:
         """List nothing: nobody can answer in a folder."""
         return ()
 
-    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:  # noqa: ARG002 - as the port has it
         """Write a text, or give the one that is there."""
         for one in self.pull_requests(branch):
             if one.state == "open":
                 return one
         # No folder of this machine stands in a commit.
         url = Path(*self.folder.parts[-2:], self._text(branch).name).as_posix()
-        made = PullRequest(len(self._all()) + 1, url, "open", head="", title=title, body=body, draft=draft, base=into)
+        made = PullRequest(len(self._all()) + 1, url, "open", head="", title=title, body=body, draft=draft)
         self._keep(_Kept(branch, made, {}))
         return made
 

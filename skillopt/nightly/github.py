@@ -91,7 +91,7 @@ class GitHubForge:
             pass
         except (ForgeAccessError, ForgeMissingError) as error:
             reason = str(error)
-        return RepositoryFacts(name, public, self._login(), not reason, reason)
+        return RepositoryFacts(name, public, not reason, reason)
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List the newest pull requests from a branch of this repository, newest first."""
@@ -224,8 +224,6 @@ def _read(found: Found) -> PullRequest:
         title=found.title.removeprefix(DRAFT_TITLE),
         body=found.body or "",
         draft=bool(found.draft) or found.title.startswith(DRAFT_TITLE),
-        author=_login_of(found.user),
-        base=found.base.ref,
         closed_at=found.closed_at.astimezone(UTC).isoformat() if found.closed_at else "",
     )
 

@@ -30,7 +30,7 @@ _LARGEST: Final = 50_000_000  # bytes: 1,000 skills with texts of 50,000 charact
 
 
 CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
-"""First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
+"""First line of a pull request's text that a night closed; one that people opened again is written anew."""
 
 _LONGEST_TITLE: Final = 256  # characters that GitHub takes
 LONGEST_BODY: Final = 66_000  # characters: GitHub takes 65,536, of which marks may be cut

@@ -255,8 +255,6 @@ def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> Pu
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
     decided = offer.decided and (offer.seen != "" or not requests)
     pushed = (found.action in (Action.OPEN, Action.UPDATE) or decided) and push()
-    if found.action is not Action.CLOSE:
-        requests = _unmark(forge, requests)
     opened, url = open_request(requests), next((one.url for one in requests if one.number == found.number), "")
     if found.action is Action.LEAVE:
         withheld = offer.waits and opened is None
@@ -294,21 +292,10 @@ def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[Posted
             forge.update(request.number, request.title, text)
 
 
-def _unmark(forge: Forge, requests: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
-    """Take the mark of a night's closing out of pull requests that people opened again."""
-    found = []
-    for one in requests:
-        if one.state == "open" and one.body.startswith(CLOSED_BY_NIGHT):
-            found.append(replace(one, body=one.body.removeprefix(CLOSED_BY_NIGHT)))
-            forge.update(one.number, one.title, found[-1].body)
-        else:
-            found.append(one)
-    return tuple(found)
-
-
 def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     """Rewrite title and text of an open pull request for what is offered, unless they were written for it already."""
-    if not offer.title or (offer.known_by and offer.known_by in opened.body):
+    marked = opened.body.startswith(CLOSED_BY_NIGHT)  # people opened it again
+    if not offer.title or (offer.known_by and offer.known_by in opened.body and not marked):
         return False
     what = "the newest version" if offer.proven or not offer.mark else "the newest draft"
     comment = f"`skillopt nightly` wrote the description anew: it is of {what}, {offer.tip[:10]}."

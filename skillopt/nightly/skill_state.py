@@ -4,12 +4,11 @@ Text that people changed outside the training is recognised and never overwritte
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
@@ -30,20 +29,6 @@ _DUE_DAYS: Final = 30.0
 NOT_DUE: Final = f"trained within {_DUE_DAYS:.0f} days, unchanged"
 
 
-class DueCause(StrEnum):
-    """Why a skill is due, the most promising cause first.
-
-    An `unfinished` run is mostly paid for; a skill that was never trained has most to gain; then those whose text,
-    target or suite changed; then those that were last trained long ago.
-    """
-
-    UNFINISHED = "unfinished"
-    NEVER_TRAINED = "never trained"
-    CHANGED = "changed"
-    STALE = "stale"
-    OLD = "old"
-
-
 @dataclass(frozen=True, slots=True)
 class DueFacts:
     """What decides whether a skill is due."""
@@ -58,33 +43,32 @@ class DueFacts:
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A skill that is due: its facts, the cause, and the cause in words."""
+class Due(NamedTuple):
+    """A skill that is due; they are sorted by rank, then the longest ago."""
 
-    facts: DueFacts
-    cause: DueCause
+    rank: int
+    age: float
+    skill: str
     reason: str
 
 
 def why_due(facts: DueFacts) -> Due | None:
-    """Return why a skill is due, None when it is not."""
+    """Return why a skill is due, None when it is not.
+
+    An unfinished run is mostly paid for; a skill that was never trained has most to gain; then those whose text, target
+    or suite changed; then those that were last trained long ago.
+    """
     stale = why_stale(facts.trained_on, facts.target)
-    found: tuple[tuple[bool, DueCause, str], ...] = (
-        (bool(facts.unfinished), DueCause.UNFINISHED, f"its last run ended early: {facts.unfinished}"),
-        (facts.days is None, DueCause.NEVER_TRAINED, "it was never trained"),
-        (facts.changed, DueCause.CHANGED, "people changed or moved its text since it was trained"),
-        (bool(stale), DueCause.STALE, stale),
-        (facts.trained_with not in ("", facts.suite), DueCause.STALE, "its suite changed since it was trained"),
-        ((facts.days or 0) >= _DUE_DAYS, DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
+    causes: tuple[tuple[bool, str], ...] = (
+        (bool(facts.unfinished), f"its last run ended early: {facts.unfinished}"),
+        (facts.days is None, "it was never trained"),
+        (facts.changed, "people changed or moved its text since it was trained"),
+        (bool(stale), stale),
+        (facts.trained_with not in ("", facts.suite), "its suite changed since it was trained"),
+        ((facts.days or 0) >= _DUE_DAYS, f"it was last trained {facts.days or 0:.0f} days ago"),
     )
-    return next((Due(facts, cause, reason) for holds, cause, reason in found if holds), None)
-
-
-def sort_by_priority(due: Iterable[Due]) -> list[Due]:
-    """Sort skills that are due: by cause, then the longest ago."""
-    causes = list(DueCause)
-    return sorted(due, key=lambda one: (causes.index(one.cause), -(one.facts.days or 0.0), one.facts.skill))
+    found = ((rank, reason) for rank, (holds, reason) in enumerate(causes) if holds)
+    return next((Due(rank, -(facts.days or 0.0), facts.skill, reason) for rank, reason in found), None)
 
 
 def why_gone(repository: Repository, tips: Tips, skill: str, tip: str) -> str:

@@ -33,7 +33,6 @@ from skillopt.nightly.offers import Night, RecordMaking, find_descriptions, offe
 from skillopt.nightly.skill_state import (
     NOT_DUE,
     Due,
-    sort_by_priority,
     why_due,
     why_gone,
 )
@@ -44,7 +43,7 @@ from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import mark_reported, writer_lock
+from skillopt.storage.locks import writer_lock
 from skillopt.suites.config_lines import put_file
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.bundles import write_bundle
@@ -149,7 +148,7 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
         turns[target.name] = selection
         if found:
             due[target.name] = found
-    order = [found.facts.skill for found in sort_by_priority(due.values())]
+    order = [found.skill for found in sorted(due.values())]
     order += [skill for skill in turns if skill not in due]
     for number, skill in enumerate(order, 1):
         rows.append(_turn(night, turns[skill], skill, last=number >= len(due)))
@@ -273,8 +272,6 @@ def _trained(night: Night, selection: Selection, start: Start, row: SkillNight, 
     """Train within what a meter allows, and say what came of it."""
     try:
         done = optimize(selection, start=start, observer=night.observer, allowance=meter)
-        # A night reads from the ledger what it offers.
-        mark_reported(night.project.root, done.run)
         stopped = night.ledger.run(done.run).state == "stopped"
         training = Training.STOPPED if stopped else Training.FINISHED
         return replace(row, training=training, reason=done.reason, run=done.run, versions=len(done.versions))

@@ -9,7 +9,6 @@ from skillopt.figures import HELD_OUT, VAL, comparison_words, name_grade, tally_
 from skillopt.gate.comparison import Tally
 from skillopt.loop.events import (
     BaselineMeasured,
-    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -169,7 +168,6 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], str]]] = {
     HeldOutTestMeasured: lambda it: (
         f"held-out test, look {it.look}: {comparison_words(it.verdict, HELD_OUT)}: {it.verdict.outcome.value}"
     ),
-    CapsRaised: lambda _: "continuing with raised caps",
 }
 
 

@@ -1,9 +1,6 @@
 """Plan of a run before anything is spent: target, suite, drivers, first text, and what run it continues."""
 
-import json
-import math
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,17 +8,13 @@ from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
-from skillopt.execution.records import recorded_events
 from skillopt.loop.caps import settle_folds
-from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.project import Selection, Target
 from skillopt.sandbox.processes import shell_problem
-from skillopt.settings import Settings
-from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import is_unreported
 from skillopt.tasks import Suite
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
@@ -107,37 +100,8 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     runs = [run for run in ledger.runs(plan.target.name) if run.suite_digest == suite.digest]
     same = next((run for run in runs if run.config == config), None)
     if same is not None and same.state != "finished" and _started_so(plan, same, start):
-        last, asked = _stages(same, recorded_events(ledger, same.id))[-1], _caps_of(settings)
-        if _is_higher(last, asked):
-            changed = [name for name in _CAPS if last[name] != asked[name]]
-            needed, given = (
-                ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
-                for caps in (last, asked)
-            )
-            raise UsageError(f"run {same.id} goes on under {needed}, found {given}; give those caps or higher ones")
         return ledger.begin_run(same), True
-    found = []
-    if same is not None and same.state == "finished" and is_unreported(ledger.path.parent.parent, same.id):
-        found.append(same)
-    alike = next((run for run in runs if _without_caps(run.config) == _without_caps(config)), None)
-    if alike is not None and alike.config != config and _can_go_on(ledger, alike, suite, settings):
-        found.append(alike)
-    for run in found:
-        if _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
-            if run.state == "finished":  # one that is stopped keeps its start, which tells what came before
-                ledger.end_run(run.id, "stopped", "it goes on")
-            return ledger.begin_run(run), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
-
-
-def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
-    """Return whether training would go on from the text that a run ended with, or has not ended."""
-    if run.state != "finished" or start == "worktree":
-        return True
-    ended = decode_skill(run.skill, run.start)
-    for event in recorded_events(ledger, run.id):
-        ended = ended.with_document(SkillDocument(event.text)) if isinstance(event, VersionAccepted) else ended
-    return incumbent_of(plan.target, plan.repository, start).digest == ended.digest
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
@@ -148,7 +112,7 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     if run.refusals != plan.refusals:
         return False  # people refused something since
     newest = next(iter(repository.versions(name)), None)
-    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
+    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
         return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":
@@ -218,46 +182,3 @@ def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
     return skill_at_place(name, repository.read_folder(commit, path), path, missing_ok=missing_ok)
-
-
-_CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")
-_Caps = dict[str, float | None]
-
-
-def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
-    """Return the settings that a run began with, and those with each of the caps that it was raised to."""
-    stages, asked = _stages(record, recorded_events(ledger, record.id)), _caps_of(settings)
-    more = [asked] if _is_higher(asked, stages[-1]) else []
-    return tuple(settings.model_copy(update=caps) for caps in (*stages, *more))
-
-
-def _can_go_on(ledger: Ledger, record: RunRecord, suite: Suite, settings: Settings) -> bool:
-    """Return whether a run that differs in its caps alone can go on under higher ones, or under its last ones."""
-    events = recorded_events(ledger, record.id)
-    stages, asked = _stages(record, events), _caps_of(settings)
-    higher = _is_higher(asked, stages[-1])
-    if record.state != "finished":
-        return asked == stages[-1] or higher
-    ended = next((event for event in reversed(events) if isinstance(event, RunEnded)), None)
-    # What folds have joined cannot be parted.
-    folded = settle_folds(suite, settings.model_copy(update=stages[0])).folds is not None
-    return ended is not None and ended.capped and higher and not (folded and ended.accepted)
-
-
-def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
-    first = {name: record.settings[name] for name in _CAPS}
-    return [first, *(_caps_of(event) for event in events if isinstance(event, CapsRaised))]
-
-
-def _caps_of(settings: Settings | CapsRaised) -> _Caps:
-    return {name: getattr(settings, name) for name in _CAPS}
-
-
-def _is_higher(caps: _Caps, than: _Caps) -> bool:
-    pairs = [(caps[name] or math.inf, than[name] or math.inf) for name in _CAPS]
-    return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
-
-
-def _without_caps(config: str) -> list[object]:
-    settings, *rest = json.loads(config)
-    return [{name: value for name, value in json.loads(settings).items() if name not in _CAPS}, *rest]

@@ -45,14 +45,14 @@ from skillopt.project import Target
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Standing
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
+from skillopt.runs.plan import RunPlan, read_version, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import is_locked, mark_unreported
+from skillopt.storage.locks import is_locked
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers, edits_of, needed_trailers
@@ -86,8 +86,7 @@ class RecordedRun(Recording):
     """Keeps what a run yields, commits its versions, and publishes the draft that it ends with."""
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
-        first, *raised = stages_of(ledger, record, plan.target.settings)
-        super().__init__(ledger, record, drivers=plan.drivers, settings=first, watch=watch, raised=raised)
+        super().__init__(ledger, record, drivers=plan.drivers, settings=plan.target.settings, watch=watch)
         self.commits: list[str] = []
         self.draft: DraftState | None = None
         self._plan = plan
@@ -160,7 +159,6 @@ class RecordedRun(Recording):
             self._commit(event, at)
             self._spent = 0.0
         elif isinstance(event, RunEnded):
-            mark_unreported(self._ledger.path.parent.parent, self.record.id)
             self.draft = _publish_draft(self._plan.repository, self._ledger, self.record)
 
     def interrupted(self) -> None:

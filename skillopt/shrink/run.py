@@ -19,7 +19,7 @@ from skillopt.shrink.shrinking import SHRINK, expect_shrinkable, shrink, shrink_
 from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import mark_reported, writer_lock
+from skillopt.storage.locks import writer_lock
 
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5
@@ -107,7 +107,6 @@ def shrink_skill(
         record = record_run(plan, ledger, skill, config, settings.seed)
         run = RecordedRun(plan, ledger, record, observer)
         events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, drop_unexercised=drop_unexercised))
-    mark_reported(root, record.id)
     return Shrunk(
         run=record.id,
         skill=name,

@@ -7,7 +7,6 @@ from skillopt.gate.comparison import Tally
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
-    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -64,7 +63,6 @@ EVENTS: list[Event] = [
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
     ReleaseCheckWithheld("looked too often"),
     RunEnded("done", 2, 900, 40),
-    CapsRaised(200, 1.5, None),
 ]
 
 
