@@ -15,8 +15,8 @@ from skillopt.figures import name_grade
 from skillopt.gate.grades import Grade
 from skillopt.project import Selection
 from skillopt.runs.decline import decline as decline_versions
-from skillopt.runs.decline import drop_offered
-from skillopt.runs.history import roll_back
+from skillopt.runs.decline import drop_offered, undecline
+from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.capabilities import capability_difference, describe_difference
@@ -83,10 +83,8 @@ def rollback(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish an older version, or a declined one, as a new commit."""
-    done = roll_back(Selection(skill), version)
-    told = f"{done.branch} is now {done.commit[:SHORT]}, with the text of {done.version[:SHORT]}"
-    show(done, lambda _: told, as_json=as_json)
+    """Publish an older version as a new commit."""
+    show(roll_back(Selection(skill), version), _restored_text, as_json=as_json)
 
 
 def decline(
@@ -100,6 +98,7 @@ def decline(
         ),
     ] = None,
     *,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo declining a version.")] = False,
     reason: Annotated[
         str, typer.Option("--reason", help="Why; shown to the optimizer model, at most 300 characters.")
     ] = "",
@@ -113,7 +112,7 @@ def decline(
     words, selection, word = what or [], Selection(skill), None
     if reason:
         word = PersonsWord.said(selection.project().repository().user_name, reason)
-    if words and all(one.isdecimal() and len(one) <= _LONGEST_NUMBER for one in words):
+    if words and all(one.isdecimal() and len(one) <= _LONGEST_NUMBER for one in words) and not undo:
         done = drop_offered(selection, words, word)
         found = {"skill": done.skill, "branch": done.branch, "commit": done.commit, "edits": done.edits}
         lines = [f"dropped edit {one.number}: {escape_terminal(one.edit.summary)}" for one in done.edits]
@@ -124,11 +123,19 @@ def decline(
         return
     if len(words) > 1:
         raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
-    declined = decline_versions(selection, "".join(words), word)
+    version = "".join(words)
+    if undo:
+        show(undecline(selection, version, word), _restored_text, as_json=as_json)
+        return
+    declined = decline_versions(selection, version, word)
     names, edits = ", ".join(sha[:SHORT] for sha in declined.declined), count_noun(declined.edits, "edit")
     told = (
         f"declined {names} by {escape_terminal(declined.by)}: {edits} that training will not try again\n"
         f"{declined.branch} is now {declined.commit[:SHORT]}, the text that training starts from\n"
-        f"to take it back: skillopt rollback {declined.skill} {declined.declined[-1][:SHORT]}"
+        f"to take it back: skillopt decline --undo {declined.skill} {declined.declined[-1][:SHORT]}"
     )
     show(declined, lambda _: told, as_json=as_json)
+
+
+def _restored_text(result: Restored) -> str:
+    return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

@@ -13,13 +13,14 @@ from skillopt.nightly.people_commands import LONGEST_QUOTE, Asked, Closing, Verb
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.reports.markdown import inline_code
-from skillopt.runs.decline import decline, drop_offered
+from skillopt.runs.decline import decline, drop_offered, undecline
 from skillopt.safety.escaping import count_noun, truncate
 from skillopt.skills.edits import Edit
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.decisions import EditLine, PersonsWord, is_undone, read_decisions, text_at
+from skillopt.versions.commit_message import DECLINED
+from skillopt.versions.decisions import PULL_REQUEST, EditLine, PersonsWord, is_undone, read_decisions, text_at
 from skillopt.versions.merging import default_tip
-from skillopt.versions.refusals import decided_keys, refuse
+from skillopt.versions.refusals import decided_keys, read_refusals, refusals_of, refuse, want_again
 from skillopt.versions.repository import Repository
 
 _COMMANDS = "there are `/skillopt drop 7`, `ignore` and `unignore`, each on a line of its own"
@@ -78,16 +79,22 @@ class _Desk:
     onto: str
 
     def settle(self, review: SkillReview) -> Iterator[str]:
-        """Decline what people closed."""
-        for one in filter(closed_by_people, (*review.versions, *review.drafts)):
+        """Decline what people closed, and take back what they opened again."""
+        newest = (*review.versions[:1], *review.drafts[:1])
+        closed = filter(closed_by_people, (*review.versions, *review.drafts))
+        for one in (*closed, *(one for one in newest if one.state == "open")):
+            is_draft, event = one in review.drafts, "opened again" if one.state == "open" else "closed by people"
             try:
-                said = self._decline(one, review.closing(one), is_draft=one in review.drafts)
+                if one.state == "open":
+                    said = self._take_back(one, is_draft=is_draft)
+                else:
+                    said = self._decline(one, review.closing(one), is_draft=is_draft)
             except BusyError:
                 raise
             except SkilloptError as error:
                 said = f"that could not be written down: {error}"
             if said:
-                yield f"#{one.number} was closed by people: {said}"
+                yield f"#{one.number} was {event}: {said}"
 
     def _decline(self, closed: PullRequest, closing: Closing, *, is_draft: bool) -> str:
         """Decline what a closed pull request offered and is offered still, else its edits, which no branch has."""
@@ -128,6 +135,22 @@ class _Desk:
             for key, edit in read_edits(closed.body)
             if known.isdisjoint((key, key.partition("/")[0])) and is_undone(edit, there)
         )
+
+    def _take_back(self, opened: PullRequest, *, is_draft: bool) -> str:
+        """Take back what was declined, or refused, when this pull request was closed."""
+        repository, name = self.repository, self.target.name
+        decisions = read_decisions(repository, name)
+        among = decisions.versions if is_draft else decisions.versions[:1]
+        shas = (
+            sha for one in among if one.trailer(PULL_REQUEST) == opened.url for sha in reversed(one.values(DECLINED))
+        )
+        if wanted := next((sha for sha in shas if sha in decisions.declined), ""):
+            undecline(self.selection, wanted, PersonsWord.said("", "", opened.url), as_draft=is_draft)
+            return "its draft is offered again" if is_draft else "its version is the newest again"
+        found = read_refusals(repository, refusals_of(repository, name))
+        keys = {one.key for one in found if one.word.pull_request == opened.url and not one.dropped}
+        want_again(repository, name, keys)
+        return ""
 
     def answer(self, asked: Asked) -> Iterator[_Line]:
         """Do one thing, and say what was done."""

@@ -29,14 +29,14 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
 from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch
 from skillopt.versions.commit_message import DESCRIPTION, DROPPED_BY, NEEDS_A_PERSON, Version, commit_kind
-from skillopt.versions.decisions import read_decisions
+from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
 _NO_RECORD: Final = "the record of its run is not here"
 _DECIDED: Final = "the newest commit is no version that was accepted or taken"
 _NO_VERSION: Final = "there is no version on it"
-_DECISIONS: Final = ("declined", "dropped")
+_DECISIONS: Final = ("declined", "undeclined", "dropped")
 
 
 RecordMaking = Literal["no", "also", "only"]
@@ -161,7 +161,8 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
     if newest is None:
         return _NO_VERSION
     kind = commit_kind(newest)
-    if kind not in ("accepted", "taken"):
+    # A draft that people want after all is on its own branch again, and here nothing changed.
+    if kind not in ("accepted", "taken", "undeclined") or (kind == "undeclined" and not edits_of(newest)):
         return _DECIDED
     record = ledger.find_run(newest.trailer("Skillopt-Run"))
     if record is None:

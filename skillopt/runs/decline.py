@@ -1,4 +1,4 @@
-"""Refuse versions, the draft or single edits as a person asks for it, by a commit on the branch."""
+"""Refuse versions, the draft or single edits as a person asks for it, by a commit on the branch; or take that back."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ from typing import Final
 
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.project import Selection, Target
+from skillopt.runs.history import Restored, resolve_version
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
@@ -16,7 +17,7 @@ from skillopt.skills.edits import Edit
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DROPPED_BY, Version, is_upstream
+from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind, is_upstream
 from skillopt.versions.decisions import (
     EditLine,
     NumberedEdit,
@@ -24,11 +25,13 @@ from skillopt.versions.decisions import (
     dropped_message,
     edit_trailers,
     offered_edits,
+    read_decisions,
     write_declined,
     write_dropped,
+    write_undeclined,
 )
 from skillopt.versions.merging import default_tip
-from skillopt.versions.refusals import refuse
+from skillopt.versions.refusals import refuse, want_again
 from skillopt.versions.repository import NewVersion, Repository
 
 _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimizer-Model", "Suite-Digest")
@@ -146,6 +149,38 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
             return there.shipped, onto
     below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
     return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
+
+
+def undecline(
+    selection: Selection, version: str = "", word: PersonsWord | None = None, *, as_draft: bool = False
+) -> Restored:
+    """Make a declined version, or draft, the newest version; its edits may be tried again."""
+    with _place(selection, word) as place:
+        repository = place.repository
+        decisions = read_decisions(repository, place.name, place.tip)
+        if version:
+            wanted = resolve_version(place.branch, version)
+        else:
+            newest = (one for one in decisions.versions if commit_kind(one) == "declined")
+            shas_declined = (sha for one in newest for sha in reversed(one.values(DECLINED)))
+            wanted = next((sha for sha in shas_declined if sha in decisions.declined), "")
+        if wanted not in decisions.declined:
+            what = repr(version) if version else "any version"
+            raise UsageError(f"expected {what} to be declined, found that it is not; see `skillopt log {place.name}`")
+        if repository.ref_tip(wanted) is None:
+            found = f"{wanted[:10]} was declined, and its commit is not in this clone"
+            raise UsageError(f"{found}; fetch it, or train again: its edits may be tried after `skillopt rollback`")
+        known = [one for one in repository.versions(place.name, wanted) if one.sha in decisions.declined]
+        by = next((one for one in decisions.versions if one.values(DECLINED)[-1:] == (wanted,)), None)
+        # Just before it was declined the text also lacked what people had dropped, and had the lines that they wrote.
+        whole = by is not None and repository.contains(by.parent, wanted)
+        files = place.text((place.tip or "") if as_draft else by.parent if by and whole else wanted)
+        edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decisions.dropped and not as_draft]
+        run = repository.commit(wanted).trailer("Skillopt-Run")
+        shas = [one.sha for one in known]
+        want_again(repository, place.name, shas)
+        commit = write_undeclined(repository, place.commit(files), versions=shas, word=place.word, edits=edits, run=run)
+    return Restored(place.name, f"skillopt/{place.name}", wanted, commit)
 
 
 def drop_offered(

@@ -238,6 +238,8 @@ def _starting_commit(versions: Sequence[Version]) -> str:
     """Return the commit that training began from, or began anew from after people declined or changed the text."""
     for version in versions:
         kind = commit_kind(version)
+        if kind == "undeclined":
+            break
         if kind == "declined" or (kind == "start" and (version.merged or is_upstream(version))):
             return version.sha
     return upstream_commit(versions)

@@ -90,7 +90,8 @@ UPSTREAM: Final = "Upstream"
 also of the start that has the text itself."""
 
 DECLINED: Final = "Declined"
-"""Trailer with a version or draft that people refused; there is one for each."""
+UNDECLINED: Final = "Undeclined"
+"""Trailers with a version or draft that people refused, or had refused and want after all; there is one for each."""
 
 DROPPED: Final = "Dropped-Edit"
 DROPPED_BY: Final = "Dropped-By"
@@ -101,6 +102,7 @@ DESCRIPTION: Final = "description"
 
 _KINDS: Final = (
     (DECLINED, "declined"),
+    (UNDECLINED, "undeclined"),
     (DROPPED, "dropped"),
     (ACCEPTED, "accepted"),
     (TAKEN, "taken"),

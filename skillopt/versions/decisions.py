@@ -19,6 +19,7 @@ from skillopt.versions.commit_message import (
     DECLINED,
     DROPPED,
     ROLLBACK,
+    UNDECLINED,
     Version,
     commit_kind,
     disarm,
@@ -74,7 +75,8 @@ class Decisions:
         found: set[str] = set()
         for version in reversed(self.versions):
             found.update(version.values(DECLINED))
-            found.difference_update(version.values(ROLLBACK))  # a person asks for it by name
+            # A person asks for it by name: by taking the refusal back, or by going back to it.
+            found.difference_update((*version.values(UNDECLINED), *version.values(ROLLBACK)))
         return frozenset(found)
 
     @cached_property
@@ -104,6 +106,22 @@ def write_declined(repository: Repository, new: NewVersion, offered: Sequence[st
     body = f"{names} was declined{word.signature}. The skill is again the text that training starts from."
     trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED))
     return _commit(repository, new, (f"decline {names}", body), trailers)
+
+
+def write_undeclined(
+    repository: Repository,
+    new: NewVersion,
+    versions: Sequence[str],
+    word: PersonsWord,
+    edits: Sequence[Edit],
+    run: str = "",
+) -> str:
+    """Commit that people want a version after all that was declined: its text is the newest again."""
+    body = f"{versions[0]} was declined, and is wanted after all{word.signature}."
+    named = edit_trailers([replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)])
+    made_by = ((_RUN, run),) if run else ()
+    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *word.trailers(UNDECLINED), *named)
+    return _commit(repository, new, (f"bring {versions[0][:10]} back", body), trailers)
 
 
 def write_dropped(
@@ -246,7 +264,7 @@ class EditLine:
             before = text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
-            steps.append(_TextStep(commit, before, after, kind in ("accepted", "taken", "draft")))
+            steps.append(_TextStep(commit, before, after, kind in ("accepted", "taken", "undeclined", "draft")))
         return cls(tuple(reversed(steps)), SkillPlace.parse(path).trained)
 
     @property

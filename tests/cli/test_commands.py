@@ -55,7 +55,7 @@ MORE = (
     *("nightly offer nowhere", "nightly train --state nowhere.json --output out"),
     *("evaluate rows --of main --of skillopt/rows -v", "evaluate rows --of none --harness demo --harness demo/hasty"),
     *("gate HEAD~1 --summary a.md --github a.txt", "gate HEAD~1 --summary no/a.md"),
-    *("decline rows 1 --reason no", "take rows", "show draft rows", "suite check rows --json"),
+    *("decline rows 1 --reason no", "decline --undo rows", "take rows", "show draft rows", "suite check rows --json"),
     *("shrink rows --dry-run",),
     *("import suites/rows.jsonl --to copy", "init --harness opencode", "update rows --onto skills/rows --json"),
 )

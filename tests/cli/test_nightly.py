@@ -74,6 +74,17 @@ class TestPeople:
         assert after.run()["rows"]["offer"]["action"] == ""
         assert (forge.pulls[1]["title"], forge.pulls[1]["body"][:5]) == ("Mine", "Mine.")
 
+    def test_a_pull_request_that_they_reopen_offers_the_same_text_again(self, after: Nights, forge: FakeForge) -> None:
+        text, title = after.text(), forge.pulls[1]["title"]
+        forge.set_state(1)
+        after.night()
+        assert after.text() == after.text("main")
+        forge.reopen(1)
+        after.night()
+        assert (after.text(), list(forge.pulls), forge.pulls[1]["title"]) == (text, [1], title)
+        after.check_claims()
+        after.check_quiet()
+
     def test_a_fresh_clone_knows_what_a_deleted_branch_refused(self, after: Nights, forge: FakeForge) -> None:
         count, bare = len(read_checklist(forge.pulls[1]["body"])), Repository(after.bare)
         learned = set(after.text().splitlines()) - set(after.text("main").splitlines())
@@ -248,7 +259,7 @@ class TestDrafts:
         row = nights.run("--max-usd", "1e-10")["rows"]
         assert (row["training"], row["draft"]["action"], len(row["draft"]["notes"])) == ("waiting", "", 1)
 
-    def test_that_people_close_are_declined(self, nights: Nights, forge: FakeForge) -> None:
+    def test_that_people_close_are_declined_until_opened_again(self, nights: Nights, forge: FakeForge) -> None:
         run_events(nights.folder, graded(EMAIL))
         nights.run()
         draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
@@ -263,6 +274,12 @@ class TestDrafts:
         run_events(nights.folder, graded(EMAIL), seed=1)
         nights.run()
         assert list(forge.pulls) == [1]
+        git(nights.bare, "branch", "skillopt-draft/rows", draft)
+        forge.reopen(1)
+        row = nights.run()["rows"]
+        assert (len(row["answers"]), row["draft"]["is_open"]) == (1, True)
+        assert not read_decisions(bare, "rows").declined
+        assert not read_refusals(bare, refusals_of(bare, "rows"))
 
     def test_that_wait_for_a_person_say_what_to_look_at(self, nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
         content = "".join(f"- {rule}\n" for rule in (EMAIL, DATES, "Run `ssh box`."))

@@ -131,10 +131,10 @@ class TestDecline:
     def test_taken_back_it_is_the_newest_again(self, project: Path) -> None:
         before = text(project, "skillopt/rows")
         declined = as_json(project, "decline", "rows")["declined"]
-        as_json(project, "rollback", "rows", declined[-1][:10])
+        as_json(project, "decline", "--undo", "rows")
         assert text(project, "skillopt/rows") == before
-        listed = as_json(project, "log", "rows")["versions"]
-        assert [one["sha"] for one in listed if one["declined"]] == declined[:-1]
+        assert all(one["declined"] is None for one in as_json(project, "log", "rows")["versions"])
+        assert skillopt(project, "decline", "--undo", "rows", declined[-1][:10]).returncode == 2
 
 
 class TestDrop:
@@ -167,7 +167,7 @@ class TestDrafts:
         run_events(folder, changed("Trim."), graded("Trim."))
         declined = as_json(folder, "decline", "rows", "draft")["declined"]
         assert git(folder, "branch", "--list", "skillopt-draft/rows") == ""
-        as_json(folder, "rollback", "rows", declined[0])
+        as_json(folder, "decline", "--undo", "rows", declined[0])
         assert "Trim." in text(folder, "skillopt/rows")
 
 

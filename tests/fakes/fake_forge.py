@@ -86,6 +86,10 @@ class FakeForge:
         self.pulls[number] = {**given, "draft": False, "merged_at": None, "author": "ada", **facts}
         return self._shown(self.pulls[number])
 
+    def reopen(self, number: int) -> None:
+        """Reopen a pull request that was closed, as a person would."""
+        self.pulls[number] |= {"state": "open", "closed_at": None, "merged_at": None}
+
     def set_state(self, number: int, *, merged: bool = False) -> None:
         """Close a pull request as a person would, or merge it."""
         when = "2026-01-02T03:04:05Z"
