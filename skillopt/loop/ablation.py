@@ -43,8 +43,8 @@ class LeaveOut:
 
     line: Line
     groups: Sequence[Sequence[str]]
-    kept: bool = True
     evidence: list[float] = field(init=False)
+    kept: bool = True
     without: list[Rollout] = field(default_factory=list)
     failed: int = 0
     """Runs without the line that got something wrong which the candidate does not."""
@@ -89,12 +89,8 @@ class LeaveOut:
         runs = count_noun(len(self.without), "run")
         if self.restored:
             return f"{self.restored} fails without all lines that nothing seems to need alone"
-        if not self.groups and self.kept:
-            return "the tasks that it cites failed without it and pass with it"
-        if not self.groups:
-            return "all tasks that it cites fail with it, too"
         if not self.without:
-            return "not left out: the cap has no room for it"
+            return "kept by its patch test; no run was made without it"
         if self.kept:
             return f"ablation, {runs}: tasks fail without it"
         return f"ablation, {runs}: no loss without it{f', though {self.failed} failed' if self.failed else ''}"
@@ -126,7 +122,7 @@ def ablate(
     while (going := [test for test in going if test.open]) and free() > checked + 2 * _AT_A_TIME:
         _run_round(evidence, base, going[:_AT_A_TIME], known)
     for test in tests:
-        test.kept = test.kept and (not test.groups or test.open or max(test.evidence) > 0)
+        test.kept = not test.groups or test.open or max(test.evidence) > 0
     _check_together(evidence, base, tests, passing)
     gone = [test.line for test in tests if not test.kept]
     evidence.draft.set(_without(base, gone))
@@ -144,8 +140,7 @@ def _begin(
 ) -> LeaveOut:
     """Return the test of a line on the tasks in which what it is to mend is gone.
 
-    No run is worth it where it is gone in several tasks and no other line is about any of them, or where it is gone in
-    none: such a line moved some by chance, and goes.
+    No run is worth it where it is gone in several tasks and no other line is about any of them.
     """
     held = [name for name, wrong in line.targets.items() if name in known and not wrong & known[name].symptoms]
     if (
@@ -157,7 +152,7 @@ def _begin(
     groups: dict[frozenset[str], list[str]] = {}
     for name in evidence.shuffled(held):
         groups.setdefault(line.targets[name] if line.packed else frozenset((name,)), []).append(name)
-    return LeaveOut(line, list(groups.values()), kept=bool(groups))
+    return LeaveOut(line, list(groups.values()))
 
 
 def _without(base: Sequence[Line], gone: Sequence[Line]) -> list[Line]:
