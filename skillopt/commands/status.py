@@ -13,10 +13,9 @@ from skillopt.errors import SkilloptError
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import is_new_text
 from skillopt.runs.recorded import RunStatus, run_status
-from skillopt.safety.escaping import count_noun, escape_terminal
+from skillopt.safety.escaping import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.decisions import declined_runs
 
 _MOST_RUNS = 100
 """Newest runs that are listed: each is read from the ledger, and more than a few screens nobody reads."""
@@ -31,8 +30,7 @@ def status(
     project = Project.find(Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts, found = ledger.counts(), ledger.runs(skill, _MOST_RUNS + 1)
-        declined = declined_runs(project.repository, [record.skill for record in found[:_MOST_RUNS]])
-        runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
+        runs = [run_status(project.root, ledger, one) for one in found[:_MOST_RUNS]]
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
     newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
     if as_json:
@@ -63,7 +61,6 @@ def _line(row: RunStatus) -> str:
         parts += [row.headline.words] if row.headline else []
     parts += [f"draft {row.draft}"] if row.draft and row.state != "running" else []
     line = f"{', '.join(parts)}{f' ({row.reason})' if row.reason else ''}"
-    line += f", {escape_terminal(row.declined)}" if row.declined else ""
     return "\n".join(
         [line, *(f"  spent by the {role}: {format_usage(usage, role)}" for role, usage in row.spent.items())]
     )

@@ -60,7 +60,6 @@ from skillopt.storage.locks import is_locked
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
-from skillopt.versions.decisions import declined_runs
 
 _NEWEST = 1_000  # runs among which one that is no gate is looked for
 
@@ -84,8 +83,6 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     start = decode_skill(record.skill, record.start)
     events = recorded_events(ledger, record.id)
     head = _head(project, ledger, record)
-    declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
-    head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
     tasks = _suite_of_run(project, record, suite)
     splits = {task.id: split.value for split, task in tasks.splits} if tasks else {}
     for name, fold in zip(FOLDS, (tasks.folds if tasks else None) or (), strict=False):

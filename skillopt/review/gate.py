@@ -88,11 +88,6 @@ class OldRecord:
     key: str = ""
     named: frozenset[str] = frozenset()
 
-    @property
-    def usable(self) -> bool:
-        """Whether it has tasks whose loss could be seen."""
-        return bool(watched_tasks(self.tasks))
-
 
 @dataclass(frozen=True, slots=True)
 class Demand:
@@ -133,7 +128,7 @@ class ChangeGate:
         suite = self._suite
         yield RunStarted(self._after.name, self._before.digest, suite.name, suite.digest, 0)
         try:
-            if (record := self._demand.record) and self._demand.by_record and record.usable:
+            if (record := self._demand.record) and self._demand.by_record and watched_tasks(record.tasks):
                 val, run = self._suite.tasks(Split.VAL), self._runner.rollouts
                 texts = self._before, self._after
                 self.judged, self.pairs = _judge_by_record(
@@ -275,22 +270,20 @@ def _judge_by_record(
     finding = follow(record.tasks, order, run_batch, find_families(tasks))
     check_coverage("gate", ran, settings.coverage)
     check_both_ran("gate", pairs)
-    verdict = _decide_by_pairs(finding, pairs) if pairs.before else None
+    verdict = None
+    if pairs.before:
+        # It is decided by the pairs that the last look of the rule was at; the verdict tells of all fresh pairs.
+        both = [(old, new) for old, new in zip(pairs.before, pairs.after, strict=True) if old.score and new.score]
+        looked_at = both[slice(*finding.tested)]
+        differing = [pair for pair in looked_at if len({one.score.passed for one in pair if one.score}) > 1]
+        tested = Pairs([old for old, _ in differing], [new for _, new in differing]) if differing else None
+        verdict = decide(compare(pairs, Metric.HARD, tested=tested), Question.WORSE, finding.level)
     watched = _watched(record, passes, settings.seed)
     answer, reason = _answer_by_record(finding, watched, len(tasks), ran)
     if answer is Standing.REFUSED and (verdict is None or not verdict.rejected):
         told = verdict.reason if verdict else "no task ran with both texts"
         answer, reason = Standing.CANNOT_TELL, f"cannot tell: {told}"
     return Judged(verdict, answer, reason, lowest=-1.0, confidence=1.0 - WRONG_REFUSAL, watched=watched), pairs
-
-
-def _decide_by_pairs(finding: WatchFinding, pairs: Pairs) -> Verdict:
-    """Decide by the pairs that the last look of the rule was at; the verdict tells of all fresh pairs."""
-    both = [(old, new) for old, new in zip(pairs.before, pairs.after, strict=True) if old.score and new.score]
-    looked_at = both[slice(*finding.tested)]
-    differing = [pair for pair in looked_at if len({one.score.passed for one in pair if one.score}) > 1]
-    tested = Pairs([old for old, _ in differing], [new for _, new in differing]) if differing else None
-    return decide(compare(pairs, Metric.HARD, tested=tested), Question.WORSE, finding.level)
 
 
 def _watched(record: OldRecord, passes: Mapping[str, Sequence[bool]], seed: int) -> Watched:

@@ -11,7 +11,7 @@ from typing import Final
 
 from skillopt.rollouts import Rollout, Status, Trajectory
 from skillopt.safety.escaping import count_noun, truncate
-from skillopt.tasks import File, Task
+from skillopt.tasks import Task
 
 
 class Sign(StrEnum):
@@ -61,11 +61,6 @@ def _said_and_done(trajectory: Trajectory) -> Iterator[str]:
     yield trajectory.answer[:_MOST_TEXT]
 
 
-def _text_of(files: tuple[File, ...]) -> str:
-    """Return files as one text, each cut where it is very long."""
-    return "\n".join(file.content[:_MOST_TEXT].decode("utf-8", "replace") for file in files)
-
-
 def _verifier_files(task: Task) -> tuple[str, ...]:
     options = [json.loads(part.options) for part in task.verifier.parts]
     named = [one for each in options for one in (each.get("file"), each.get("answer"), *(each.get("collect") or ()))]
@@ -91,7 +86,8 @@ _TEST_FILE: Final = re.compile(r"(?:^|/)(?:tests?/|test_[^/]+$|[^/]+[_.](?:test|
 
 def _find_acts(task: Task, rollout: Rollout, start: str) -> tuple[_Act, ...]:
     """List the acts of a rollout; what the task itself names is none."""
-    known = f"{task.prompt}\n{_text_of(task.files)}\n{start}"
+    files = (file.content[:_MOST_TEXT].decode("utf-8", "replace") for file in task.files)
+    known = "\n".join((task.prompt, *files, start))
     names, inputs = _verifier_files(task), {file.path for file in task.placed}
     trajectory, judged = rollout.trajectory, rollout.score.judgement if rollout.score else None
     found: list[_Act] = []

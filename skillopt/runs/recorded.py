@@ -233,10 +233,9 @@ class RunStatus:
     spent: Mapping[str, Usage]
     kind: str
     draft: str = ""
-    declined: str = ""
 
 
-def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = "") -> RunStatus:
+def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
     """Return how far a run is."""
     events = recorded_events(ledger, record.id)
     steps = [event.step for event in events if isinstance(event, StepStarted | TrainMeasured)]
@@ -255,5 +254,4 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = ""
         spent=ledger.spending(record.id),
         kind=record.kind,
         draft="" if draft is None else f"{passed.words}; {grade}" if passed else grade,
-        declined=declined,
     )

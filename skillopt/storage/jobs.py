@@ -212,24 +212,23 @@ def _read(folder: Path) -> Job | None:
     # In this order: a process that ends between the two reads has recorded its end by the second.
     alive = _alive(folder, order)
     ended = _recorded(folder / "ended.json", _Ended)
+    if ended.exit_code is None:
+        cancelled = (folder / "cancelled").exists()
+        state = JobState.RUNNING if alive else JobState.CANCELLED if cancelled else JobState.LOST
+    else:  # 1 is a result, too: not better
+        state = {0: JobState.DONE, 1: JobState.DONE, _INTERRUPTED: JobState.CANCELLED}.get(
+            ended.exit_code, JobState.FAILED
+        )
     return Job(
         **asdict(order),
         id=folder.name,
         ended_at=ended.ended_at,
-        state=_state(ended.exit_code, alive=alive, cancelled=(folder / "cancelled").exists()),
+        state=state,
         exit_code=ended.exit_code,
         output=_part(folder / "output"),
         progress=_part(folder / "progress", last=True),
         noted=_recorded(folder / _PROGRESS, JobProgress),
     )
-
-
-def _state(code: int | None, *, alive: bool, cancelled: bool) -> JobState:
-    if code is None:
-        return JobState.RUNNING if alive else JobState.CANCELLED if cancelled else JobState.LOST
-    if code == _INTERRUPTED:
-        return JobState.CANCELLED
-    return JobState.DONE if code in (0, 1) else JobState.FAILED  # 1 is a result, too: not better
 
 
 def _alive(folder: Path, order: _Order) -> bool:

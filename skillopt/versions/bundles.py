@@ -20,7 +20,7 @@ from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
-from skillopt.versions.objects import read_objects
+from skillopt.versions.objects import read_found, read_objects
 from skillopt.versions.repository import Repository
 
 _REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -147,10 +147,10 @@ def _unexpected(
             if (mode, sha) not in files and not (mode in _REGULAR and is_new):
                 return f"{name!r}"
             continue
-        content, before = _content(root, sha) or b"", [_content(root, f"{side}:{name}") for side in parents]
+        content, *before = read_found(root, [sha, *(f"{side}:{name}" for side in parents)])
         had = {_frontmatter(text) for text in before if text is not None}
-        known = is_new or _frontmatter(content) in had | frontmatters
-        if not known and not (describes and any(describes(text or b"", content) for text in before)):
+        known = is_new or _frontmatter(content or b"") in had | frontmatters
+        if not known and not (describes and any(describes(text or b"", content or b"") for text in before)):
             return f"the frontmatter of {name!r}"
     return ""
 
@@ -167,11 +167,6 @@ def _read_history(root: Path, place: SkillPlace, known: Sequence[str]) -> _Histo
 
 def _frontmatter(content: bytes) -> str:
     return "\n".join((SkillDocument(content.decode("utf-8", "replace")).frontmatter or "").splitlines())
-
-
-def _content(root: Path, name: str) -> bytes | None:
-    status, content, _ = try_git(root, ["cat-file", "blob", name])
-    return None if status else content
 
 
 def _changed(repository: Repository, before: str, commit: str) -> list[tuple[str, str, str]]:

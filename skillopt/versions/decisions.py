@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.errors import EditError, SkilloptError, UsageError
+from skillopt.errors import EditError, UsageError
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
@@ -154,18 +154,6 @@ def _commit(
     skill = ("Skill", new.skill)
     said = replace(new, subject=f"{new.skill}: {subject}", body=body, trailers=(skill, *trailers))
     return repository.commit_version(said)
-
-
-def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
-    """Say of each run whose text people declined who did, and why, in one line, by the run's id."""
-    found: dict[str, str] = {}
-    with suppress(SkilloptError):
-        repository = find()
-        for skill in set(skills):
-            for sha, word in read_decisions(repository, skill).declined_by.items():
-                if repository.ref_tip(sha) is not None:  # else it is a draft that this clone does not have
-                    found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
-    return found
 
 
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")

@@ -25,7 +25,8 @@ from skillopt.versions.branches import (
     people_commits,
 )
 from skillopt.versions.commit_message import single_line
-from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
+from skillopt.versions.git_process import disabled_hooks, read_config, try_git
+from skillopt.versions.history import is_shallow
 from skillopt.versions.records import RECORDS, add_records
 from skillopt.versions.refusals import REFUSALS, add_refusals, all_lines, object_at
 from skillopt.versions.repository import Repository
@@ -130,8 +131,7 @@ class Remote:
 
     def fetch_commit(self, commit: str, tips: Tips) -> None:
         """Fetch all of the default branch where a shallow clone lacks a commit."""
-        shallow = run_git(self.repository.root, "rev-parse", "--is-shallow-repository") == b"true\n"
-        if shallow and self.repository.ref_tip(commit) is None:
+        if is_shallow(self.repository) and self.repository.ref_tip(commit) is None:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
     def fast_forward(self, skill: str, tip: str) -> None:

@@ -11,7 +11,7 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -285,19 +285,15 @@ def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Versi
     asked = "".join(f"{tip}\n" for tip in tips.values()).encode()
     shas = run_git(root, "rev-list", "--first-parent", *few, "--stdin", stdin=asked).decode().split()
     contents = dict(zip(shas, read_objects(root, shas), strict=True))
-    return {skill: tuple(_walk(skill, tip, contents)) for skill, tip in tips.items()}
-
-
-def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Version]:
-    """Go from commit to first parent, and yield the versions of a skill."""
-    sha = tip
-    for _ in range(_LONGEST):
-        content = contents.get(sha)
-        if content is None:
-            return
-        if b"\nSkill:" in content:
-            version = parse_commit(sha, content.decode("utf-8", "replace"))
-            if skill in version.values("Skill"):
-                yield version
-        found = _PARENT.search(content)
-        sha = found[1].decode() if found else ""
+    found: dict[str, list[Version]] = {skill: [] for skill in tips}
+    for skill, tip in tips.items():
+        sha = tip
+        for _ in range(_LONGEST):
+            if (content := contents.get(sha)) is None:
+                break
+            if b"\nSkill:" in content:
+                version = parse_commit(sha, content.decode("utf-8", "replace"))
+                found[skill] += [version] if skill in version.values("Skill") else []
+            parent = _PARENT.search(content)
+            sha = parent[1].decode() if parent else ""
+    return {skill: tuple(versions) for skill, versions in found.items()}
