@@ -291,7 +291,7 @@ def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     put_file(out / OFFERS, left.model_dump_json(indent=1))
     if night.remote is None:
         return
-    offered = [one for skill in night.offers for one in skill.branches if one.tip]
+    offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
     here = {name: tip for name, tip in branches.items() if night.repository.ref_tip(name) == tip}
     write_bundle(night.repository, out / BUNDLE, here, night.tips.all)
