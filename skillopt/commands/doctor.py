@@ -45,8 +45,6 @@ _DEMO: Final = "the demo is a program that understands table rules only, not a l
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One row."""
-
     name: str
     ok: bool
     found: str

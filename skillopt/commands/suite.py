@@ -179,7 +179,6 @@ def _short(path: str) -> str:
 
 
 def _checked(selection: Selection) -> dict[str, Any]:
-    """Check a suite by its results so far."""
     project = selection.project()
     target = project.target(selection)
     suite, settings = target.suite(every=True), target.settings
