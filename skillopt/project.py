@@ -60,18 +60,6 @@ class FoundSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
-    """The skills of a project, sorted by path, as `Project.discover` finds them."""
-
-    skills: tuple[FoundSkill, ...]
-
-    @property
-    def with_tasks(self) -> tuple[FoundSkill, ...]:
-        """Give those that have tasks."""
-        return tuple(skill for skill in self.skills if skill.suite)
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
     """What a command is about."""
 
@@ -206,9 +194,9 @@ class Project:
             found[name] = (real[len(root) + 1 :] or ".") if inside else ""
         return found
 
-    def discover(self) -> Discovered:
-        """Find every skill of the project: each SKILL.md that git does not ignore, configured or not."""
-        return Discovered(self.with_suites(self.skill_names()))
+    def discover(self) -> tuple[FoundSkill, ...]:
+        """Find every skill of the project by path: each SKILL.md that git does not ignore, configured or not."""
+        return self.with_suites(self.skill_names())
 
     def with_suites(self, names: Mapping[str, str]) -> tuple[FoundSkill, ...]:
         """Find the tasks of some skills of the project."""
@@ -231,10 +219,6 @@ class Project:
         there = {path for path in configured if path and (self.root / path / SKILL_FILE).is_file()}
         paths = sorted({*self._skill_folders(), *there})
         return name_skills(paths, self._root_name() if "." in paths else "", configured)
-
-    def has_skill(self, name: str) -> bool:
-        """Whether a skill of the project, configured or not, has this name."""
-        return name in self.entries or name in self.skill_names().values()
 
     def _skill_folders(self) -> list[str]:
         """List the folders with a SKILL.md; one whose SKILL.md leads to that of another one is that other one."""

@@ -15,7 +15,6 @@ from skillopt.agent_table import AgentTable
 from skillopt.errors import SettingsError, describe_mistake
 from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass
-from skillopt.tasks import digest_of
 
 
 def _join_names(given: object) -> str:
@@ -318,11 +317,6 @@ class Settings(PresetConstants):
     def identity(self) -> str:
         """Return the settings that can change a result, as canonical JSON."""
         return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT)
-
-    @property
-    def digest(self) -> str:
-        """Identify the settings that can change a result."""
-        return digest_of(self.identity)
 
 
 PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {

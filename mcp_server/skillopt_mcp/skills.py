@@ -35,6 +35,7 @@ from skillopt_mcp.catalogue import (
     catalogue_of,
     read_address,
     served_page,
+    short,
     skill_address,
 )
 
@@ -117,8 +118,7 @@ class SkillResources:
 
 
 def _unknown(kind: str, uri: str) -> MCPError:
-    shown = uri if len(uri) <= 200 else f"{uri[:200]}…"  # noqa: PLR2004 - enough to recognize it by
-    return MCPError(INVALID_PARAMS, f"no {kind} is served at {shown!r}", {"uri": shown})
+    return MCPError(INVALID_PARAMS, f"no {kind} is served at {short(uri)}", {"uri": uri[:200]})
 
 
 def _cached(ctx: _Context) -> dict[str, object]:

@@ -47,11 +47,11 @@ def get_evidence_tool(
     found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks)
     if not tasks:
         return paginate("\n\n".join(_overview(found)), page)
-    shown = {one.task for one in found.rollouts}
+    shown = {task for task, _ in found.rollouts}
     missing = [task for task in dict.fromkeys(tasks) if task not in shown]
     parts = [f"# Runs of {found.skill}, base `{found.base}`"]
     parts += [f"Not measured yet: {', '.join(missing)}."] if missing else []
-    return paginate("\n\n".join([*parts, UNTRUSTED, *(quoted(one.text) for one in found.rollouts)]), page)
+    return paginate("\n\n".join([*parts, UNTRUSTED, *(quoted(text) for _, text in found.rollouts)]), page)
 
 
 def _overview(found: packet.TaskEvidence) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _overview(found: packet.TaskEvidence) -> Iterator[str]:
     yield f"## Tried before and not taken\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.rejected) or '(nothing yet)')}"
     if found.measured:
         yield f"## Train tasks\n\n{quoted(found.table)}"
-    yield from (f"## A run of `{one.task}`\n\n{quoted(one.text)}" for one in found.rollouts)
+    yield from (f"## A run of `{task}`\n\n{quoted(text)}" for task, text in found.rollouts)
     if found.measured:
         yield (
             f"{len(found.rollouts)} of {max(one.group for one in found.measured)} groups of failures have a run above. "

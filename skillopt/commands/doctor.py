@@ -16,7 +16,7 @@ import typer
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import show
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.access import expect_chosen, find_login, find_served, nested_session
+from skillopt.execution.access import expect_chosen, find_login, find_served
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
@@ -45,8 +45,6 @@ _DEMO: Final = "the demo is a program that understands table rules only, not a l
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One row."""
-
     name: str
     ok: bool
     found: str
@@ -114,9 +112,6 @@ def _checks(folder: Path, skill: str | None) -> Iterator[_Check]:
     missing = tuple(filter(None, (exposure_warning("auto", os.environ), unboxed_checks("auto"))))
     found = "none" if missing else "bubblewrap works; agents and programs of verifiers run in it"
     yield _Check("sandbox", ok=True, found=found, warnings=missing)
-    nested = nested_session()
-    inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
-    yield _Check("session", ok=True, found=inside if nested else "not inside an agent's session")
     if lines := [f"`{one.register}`" for one in AGENTS.values() if shutil.which(one.register.split(maxsplit=1)[0])]:
         found = f"to use skillopt in your agent, run {' and '.join(lines)}"
         lost = "skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE"
@@ -130,15 +125,16 @@ def _checks(folder: Path, skill: str | None) -> Iterator[_Check]:
     nightly = project.values.get("nightly")
     if isinstance(nightly, dict) and nightly.get("forge", "none") != "none":
         yield _check("forge", lambda: _forge(project))
-    discovered = project.discover()
-    if discovered.skills:
-        count = f"{len(discovered.skills)} here, {len(discovered.with_tasks)} with tasks"
+    skills = project.discover()
+    with_tasks = [one for one in skills if one.suite]
+    if skills:
+        count = f"{len(skills)} here, {len(with_tasks)} with tasks"
         hint = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
         found = f"{count}, {len(project.entries)} in {CONFIG}"
         yield _Check("skills", ok=True, found=found, warnings=() if project.entries else (hint,))
     else:
         yield _Check("skills", ok=False, found=HOW_TO_BEGIN)
-    here = [one.name for one in discovered.with_tasks or discovered.skills]
+    here = [one.name for one in with_tasks or skills]
     for name in [skill] if skill else project.entries or here[:_MOST_CHECKED]:
         yield from _skill(project, name)
 

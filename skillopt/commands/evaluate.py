@@ -296,7 +296,7 @@ def _evaluate_all(
     """Run every skill that has tasks without and with it; what is wrong with one of them is said in its row."""
     project = Project.find(Path.cwd())
     rows, chosen, named = list[SkillEffectRow](), list[tuple[Target, list[RolloutRequest]]](), list[str]()
-    for found in project.discover().skills:
+    for found in project.discover():
         target = project.target(Selection(found.name, flags, folder=project.root))
         try:
             skill, tasks = target.skill(), target.suite().tasks_to_evaluate(split)

@@ -59,14 +59,9 @@ from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import (
     FolderChange,
     changed_folders,
-    changed_in_worktree,
     find_commit,
     merge_base,
-    worktree_folders,
 )
-
-_WORKTREE = "worktree"
-"""What stands for the work tree in place of a revision."""
 
 _MOST_NAMED = 5  # files of a finding, or criteria that are followed least: a reviewer opens the first
 
@@ -109,9 +104,7 @@ def gate(
     base: Annotated[
         str, typer.Argument(metavar="BASE", help="What the change is to be merged into: a commit, branch or tag.")
     ] = "",
-    head: Annotated[
-        str, typer.Argument(metavar="HEAD", help="The change: a commit, branch or tag, or worktree.")
-    ] = "HEAD",
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="The change: a commit, branch or tag.")] = "HEAD",
     *,
     require: Annotated[
         Literal["not-worse", "better"], typer.Option(help="Not worse, or shown to be better.")
@@ -216,18 +209,13 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
     repository = project.repository()
     bring_lines(repository, project.settings(options.flags).nightly.remote, observer)
     first = find_commit(repository, base)
-    commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
-    before = first if options.direct else merge_base(repository, first, commit)
-    after = "" if head == _WORKTREE else commit
+    after = find_commit(repository, head)
+    before = first if options.direct else merge_base(repository, first, after)
     with ExitStack() as stack:
         places = [Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-gate-"))) for _ in range(2)]
         old = RevisionProject(project, repository, before, places[0])
         new = RevisionProject(project, repository, after, places[1])
-        if after:
-            changed = changed_folders(repository, before, after)
-        else:
-            present = {folder: new.files(folder) for folder in worktree_folders(repository)}
-            changed = changed_in_worktree(repository, before, present)
+        changed = changed_folders(repository, before, after)
         named = new.project.configured_paths().values()
         skills = [one for one in changed if (place := one.after or one.before or "") in named or not is_fixture(place)]
         gated = _Gate(project, (old, new), options, observer, stack)
@@ -403,7 +391,7 @@ class _Gate:
         """Write the page of a measurement, named by its run, and describe the worst tasks."""
         if measured.judged is None or measured.judged.verdict is None:
             return measured
-        folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT] or "the work tree")
+        folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT])
         changed = find_differing_tasks(suite.tasks(Split.VAL), pairs, target.settings.metric)
         page = f"{measured.run}.html" if folder else ""
         if folder is not None:

@@ -155,12 +155,12 @@ def _text(result: Mapping[str, Any]) -> Iterator[str]:
 def _init(harness: str, model: str, choose: _Chooser | None) -> dict[str, Any]:
     """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay."""
     project = Project.find(Path.cwd())
-    found = project.discover().skills
+    found = project.discover()
     choices, chosen = _choice(project, harness, model, choose)
     created = not project.config.exists()
     top: tuple[str, ...] = ()
     if chosen is not None:
-        top = tuple(_chosen_lines(project, chosen, choices if created else ()))
+        top = tuple(_chosen_lines(project, chosen))
     elif created:
         top = tuple(_open_lines(choices))
     example = ("# [skills.my-skill]", '# path = "skills/my-skill"', '# suite = "suites/my-skill"')
@@ -242,7 +242,7 @@ def _tables(project: Project, found: Sequence[FoundSkill]) -> Iterator[tuple[str
             yield from [(skill.name, (suite,))] if is_its_folder else []
 
 
-def _chosen_lines(project: Project, chosen: Choice, others: Sequence[Choice]) -> Iterator[str]:
+def _chosen_lines(project: Project, chosen: Choice) -> Iterator[str]:
     meaning = {
         "harness": f"who does the tasks{f': {chosen.label}' if chosen.label else ''}",
         "model": "who proposes edits",
@@ -256,9 +256,6 @@ def _chosen_lines(project: Project, chosen: Choice, others: Sequence[Choice]) ->
         key = line.partition(" ")[0]
         if key not in project.values:
             yield f"{line}  # {meaning[key]}"
-    for other in others:
-        if other != chosen:
-            yield f"# or {', '.join(toml_lines(other))}: {_labelled(other)}"
 
 
 def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
@@ -268,12 +265,8 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
         yield "# Or codex, chat/PROVIDER/MODEL and PROVIDER/MODEL, a local server, …: skillopt docs agents-and-sandbox"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
-        yield f"# {_labelled(choice)}"
+        yield f"# {choice.label}{f'; {choice.missing}' if choice.missing else ''}"
         yield from (f"# {line}" for line in toml_lines(choice))
-
-
-def _labelled(choice: Choice) -> str:
-    return choice.label + (f"; {choice.missing}" if choice.missing else "")
 
 
 def _write_ci(project: Project, chosen: Choice | None, start: Start, action: str) -> dict[str, Any]:
@@ -295,7 +288,7 @@ def _write_ci(project: Project, chosen: Choice | None, start: Start, action: str
         f"\n          # Delete these once {project.config.name} names them.{''.join(lines)}" if chosen else ""
     )
     # What a change of skills touches.
-    places = [place for skill in project.discover().skills for place in (skill.path, skill.suite) if place]
+    places = [place for skill in project.discover() for place in (skill.path, skill.suite) if place]
     tops = sorted({place.partition("/")[0] for place in places} - {".", ""})
     paths = ["**/SKILL.md", *(f"{top}/**" for top in tops), project.config.name, _PLACE]
     put_file(path, workflow_text(start, paths, {"ACTION": source, "FORGE": "github", **words}))

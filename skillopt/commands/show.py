@@ -68,7 +68,7 @@ def _commit(selection: Selection, repository: Repository, named: str) -> str:
         try:
             return repository.resolve(named)
         except UsageError:
-            if named not in {*project.entries, *(one.name for one in project.discover().skills)}:
+            if named not in {*project.entries, *(one.name for one in project.discover())}:
                 if not VERSION_NUMBER.fullmatch(named):
                     raise
                 return find_version(repository, project.target(selection).name, named)

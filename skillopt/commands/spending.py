@@ -46,7 +46,7 @@ def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
 def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
     """Foresee whether a night is paid for."""
     project = Project.find(Path.cwd())
-    names = project.entries or [skill.name for skill in project.discover().with_tasks]
+    names = project.entries or [skill.name for skill in project.discover() if skill.suite]
     settings = [project.target(Selection(name, flags)).settings for name in names]
     each = [payment_of(project.root, one, _drivers(one)) for one in settings]
     paid, first = any(one.paid for one in each), all(one.first for one in each)

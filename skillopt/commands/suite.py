@@ -11,7 +11,7 @@ import typer
 
 from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
-from skillopt.errors import SkilloptError, SuiteError, UsageError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.gate.families import list_families
 from skillopt.gate.judge_noise import judge_agreement
@@ -25,7 +25,6 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.suites import plan_suite, read_tasks
-from skillopt.suites.formats import find_triggers
 from skillopt.suites.oracles import OracleOutcome, find_oracles
 from skillopt.suites.reading import Reading
 from skillopt.suites.split_leaks import find_split_leaks
@@ -163,12 +162,6 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield "left out:"
         for each in skipped:
             yield f"  {_short(str(each.path))}:{each.line}: {escape_terminal(f'{each.name}: {each.reason}')}"
-    should, should_not = found["triggers"]
-    if should or should_not:
-        yield (
-            f"{count_noun(should + should_not, 'trigger')} ({should} should load the skill, {should_not} should not); "
-            "not tasks: they say when the skill should load"
-        )
     yield from (f"note: {escape_terminal(note)}" for note in (found["code"], found["training"]) if note)
 
 
@@ -186,7 +179,6 @@ def _short(path: str) -> str:
 
 
 def _checked(selection: Selection) -> dict[str, Any]:
-    """Check a suite by its results so far."""
     project = selection.project()
     target = project.target(selection)
     suite, settings = target.suite(every=True), target.settings
@@ -242,26 +234,19 @@ def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
     selection, named = Selection(name, suite=suite), Path.cwd() / name if name else None
     project = selection.project()
     is_skill = named is None or named.name == SKILL_FILE or (named / SKILL_FILE).is_file()
-    if suite is None and named is not None and named.exists() and not is_skill and not project.has_skill(str(name)):
-        return _contents(read_tasks(named), ())
+    known = {*project.entries, *project.skill_names().values()}
+    if suite is None and named is not None and named.exists() and not is_skill and name not in known:
+        return _contents(read_tasks(named))
     target = project.target(selection)
-    others = find_triggers(target.folder)
-    if target.suite_path is None and not others:
+    if target.suite_path is None:
         raise UsageError(
             f"skill {target.name!r} has no tasks; add evals/evals.json, or name a suite with --suite PATH "
             "(`skillopt docs tasks-and-verifiers` lists the formats)"
         )
-    path = target.suite_path or others[0]
-    reading = target.reading() if target.suite_path else read_tasks(path)
-    return _contents(reading, tuple(other for other in others if other != path))
+    return _contents(target.reading())
 
 
-def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
-    triggers = list(reading.triggers)
-    for path in others:
-        with suppress(SuiteError):  # one that cannot be read has none
-            triggers += read_tasks(path).triggers
-    should = sum(each.should_trigger for each in triggers)
+def _contents(reading: Reading) -> dict[str, Any]:
     suite = plan_suite(reading) if reading.tasks else None
     folds = {task.id: f"fold {number}" for number, fold in enumerate((suite and suite.folds) or (), 1) for task in fold}
     tasks = tuple(_task(task, folds.get(task.id, split)) for split, task in suite.splits) if suite else ()
@@ -272,7 +257,6 @@ def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
         "path": str(reading.path) if tasks else "",
         "tasks": tasks,
         "skipped": reading.skipped,
-        "triggers": (should, len(triggers) - should),
         "code": suite.gamed_note if suite else "",
         "training": "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
     }

@@ -169,11 +169,6 @@ def find_served(name: str, settings: Settings) -> tuple[bool, str]:
     return True, f"{address} serves it" if models else ""
 
 
-def nested_session() -> str:
-    """Name the environment variables of the agent session that this program was started in; empty for none."""
-    return ", ".join(name for agent in AGENTS.values() for name in agent.sessions if os.environ.get(name))
-
-
 def _agents(*, own: bool) -> Iterator[Choice]:
     for name, (label, program) in _CLIENTS.items():
         if (name in AGENTS) is own and shutil.which(program):

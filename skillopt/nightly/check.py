@@ -72,7 +72,7 @@ def check_night(
 
 def configured_skills(project: Project) -> tuple[str, ...]:
     """List the skills of a night: those that skillopt.toml names; where it names none, all that have tasks."""
-    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    names = tuple(project.entries) or tuple(skill.name for skill in project.discover() if skill.suite)
     if not names:
         raise UsageError(
             f"expected skills in {project.config}, or skills with tasks, found none; write it with `skillopt init`"

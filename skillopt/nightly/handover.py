@@ -150,11 +150,6 @@ class SkillOffers(StrictModel):
     refusals: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
 
-    @property
-    def branches(self) -> tuple[BranchOffer, ...]:
-        """What is offered, of whatever kind."""
-        return tuple(one for one in (self.version, self.draft) if one is not None)
-
 
 class OfferFolder(StrictModel):
     """What `nightly train` leaves for `nightly offer`."""

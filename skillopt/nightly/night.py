@@ -104,10 +104,11 @@ class RemainingBudget:
     _ended: list[Meter] = field(default_factory=list)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether no more training may begin."""
+    def used_up(self) -> str:
+        """Why no more training may begin; empty where some may."""
         rollouts, usd = self._left()
-        return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
+        none_left = (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
+        return "the night's budget is used up" if none_left else ""
 
     @contextmanager
     def metered(self, share: float = 1.0, most: int = 0) -> Iterator[Meter]:
@@ -115,9 +116,8 @@ class RemainingBudget:
         total, (rollouts_left, usd_left) = self.budget, self._left()
         rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(usd_left, total.usd * share) if total.usd else 0.0
-        meter = Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
-        if self.exhausted:
-            meter = Meter(Caps(), closed="the night's budget is used up")
+        caps = Caps() if self.used_up else Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts))
+        meter = Meter(caps, closed=self.used_up)
         try:
             yield meter
         finally:

@@ -7,10 +7,9 @@ what the forge says now. The steps are idempotent and in an order that can stop 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
@@ -199,20 +198,11 @@ def _moved(offer: BranchOffer) -> PullRequestUpdate:
     return PullRequestUpdate(notes=(*offer.notes, note), withheld=True)
 
 
-class Action(StrEnum):
-    """What is done with a pull request."""
-
-    OPEN = "open"
-    UPDATE = "update"
-    CLOSE = "close"
-    LEAVE = "leave"
-
-
 @dataclass(frozen=True, slots=True)
 class PullRequestDecision:
     """What to do, with which pull request, and why."""
 
-    action: Action
+    action: Literal["open", "update", "close", "leave"]
     number: int | None
     reason: str
 
@@ -225,22 +215,22 @@ def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> 
     """
     opened = next((one.number for one in requests if one.state == "open"), None)
     if offer.moot_reason:
-        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, offer.moot_reason)
+        return PullRequestDecision("leave" if opened is None else "close", opened, offer.moot_reason)
     if offer.unfit_reason:
-        return PullRequestDecision(Action.LEAVE, opened, offer.unfit_reason)
+        return PullRequestDecision("leave", opened, offer.unfit_reason)
     if opened is not None:
-        return PullRequestDecision(Action.UPDATE, opened, "")
+        return PullRequestDecision("update", opened, "")
     withdrawn = next((one for one in requests if one.number == offer.opened and closed_by_people(one)), None)
     if withdrawn is not None:
         reason = f"#{withdrawn.number} was closed by people during this night; the next night declines what it offered"
-        return PullRequestDecision(Action.LEAVE, withdrawn.number, reason)
+        return PullRequestDecision("leave", withdrawn.number, reason)
     decided = [one for one in requests if one.state == "merged" or closed_by_people(one)]
     settled = next((one for one in decided if one.head == offer.tip or (offer.mark and offer.mark in one.body)), None)
     if settled is not None:
         what = "text" if offer.mark else "version"
         reason = f"#{settled.number} with this {what} was {settled.state} by people"
-        return PullRequestDecision(Action.LEAVE, settled.number, reason)
-    return PullRequestDecision(Action.OPEN, None, "")
+        return PullRequestDecision("leave", settled.number, reason)
+    return PullRequestDecision("open", None, "")
 
 
 def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
@@ -248,20 +238,20 @@ def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> Pu
     try:
         requests = forge.pull_requests(offer.branch)
     except ForgeError:
-        if decide_pull_request(offer, ()).action is Action.OPEN:
+        if decide_pull_request(offer, ()).action == "open":
             push()  # so that a version outlives the machine that trained it
         raise
     found = decide_pull_request(offer, requests)
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
     decided = offer.decided and (offer.seen != "" or not requests)
-    pushed = (found.action in (Action.OPEN, Action.UPDATE) or decided) and push()
+    pushed = (found.action in ("open", "update") or decided) and push()
     opened, url = open_request(requests), next((one.url for one in requests if one.number == found.number), "")
-    if found.action is Action.LEAVE:
+    if found.action == "leave":
         withheld = offer.waits and opened is None
         what = f"{'the draft is ' if offer.mark else ''}not offered: " if withheld else ""
         said = (*offer.notes, *([f"{what}{found.reason}"] if found.reason else []))
         return PullRequestUpdate("", url, said, is_open=opened is not None, withheld=withheld)
-    if found.action is Action.CLOSE and opened is not None:
+    if found.action == "close" and opened is not None:
         forge.comment(opened.number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
         forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
         forge.close(opened.number)

@@ -80,10 +80,6 @@ class Night:
         if there and there not in read_decisions(repository, target.name).declined and repository.ref_tip(ref) is None:
             repository.move_branch(ref, None, there)
 
-    def why_waiting(self) -> str:
-        """Return why what is due is not trained now; empty when it is."""
-        return "the night's budget is used up" if self.remaining.exhausted else ""
-
 
 class TrainedDescriptions(Protocol):
     """Trains descriptions, and knows what was trained."""

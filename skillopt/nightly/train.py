@@ -213,7 +213,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
             elif night.record != "only":
                 row = _train(night, selection, row, last=last)
                 state = night.read_state(selection)
-            if night.record != "no" and not night.why_waiting():
+            if night.record != "no" and not night.remaining.used_up:
                 writer = f"{os.environ.get('GITHUB_EVENT_NAME', 'a night')} at {night.tips.default[:10]}"
                 with night.remaining.metered() as meter:
                     row = replace(row, recorded=make_record(selection, meter, night.observer, writer))
@@ -244,7 +244,7 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
         return replace(row, reason=NOT_DUE)
     row = replace(row, cause=due.reason)
     target, into = state.target, night.tips
-    waits = night.why_waiting()
+    waits = night.remaining.used_up
     if not waits and state.conflicts:
         found = state.conflicts[0]
         theirs, ours = (escape_terminal(" / ".join(text.splitlines())) for text in (found.theirs, found.ours))
@@ -291,7 +291,7 @@ def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     put_file(out / OFFERS, left.model_dump_json(indent=1))
     if night.remote is None:
         return
-    offered = [one for skill in night.offers for one in skill.branches if one.tip]
+    offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
     here = {name: tip for name, tip in branches.items() if night.repository.ref_tip(name) == tip}
     write_bundle(night.repository, out / BUNDLE, here, night.tips.all)

@@ -84,7 +84,7 @@ def _head(report: GateReport, boxed: Sequence[ChangeFinding]) -> str:
     )
     compared = f"{cited(report.head)} was read."
     if report.base:
-        after = f"{cited(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+        after = f"{cited(report.head)} ({report.after[:10]})"
         before = f"{cited(report.base.removeprefix('refs/remotes/'))} ({report.before[:10]})"
         asked, paid = (sum(getattr(one, name) for one in report.changes) for name in ("rollouts", "paid_rollouts"))
         cost = f": {paid} new rollouts of {asked}, {Usage.total(report.spent.values()).price}" if asked else ""

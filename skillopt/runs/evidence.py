@@ -42,12 +42,6 @@ _AROUND = 25
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownRollout:
-    task: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class TaskEvidence:
     """The reflection packet of the text that proposed edits are for."""
 
@@ -62,7 +56,7 @@ class TaskEvidence:
     folded: bool
     measured: tuple[EvidenceRow, ...]
     table: str
-    rollouts: tuple[_ShownRollout, ...]
+    rollouts: tuple[tuple[str, str], ...]  # task and text
     refused: tuple[str, ...]
     rejected: tuple[str, ...]
     looks: int
@@ -112,7 +106,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     table = write_evidence_table(rows)
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, *sections, *refused, *rejected)))
     whole = tuple(
-        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
+        (task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
         for task in train
         for rollout in reversed(found.get(task.id, []) if task.id in tasks else [])
     )
@@ -152,13 +146,13 @@ def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[Evi
     return rows, groups
 
 
-def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[_ShownRollout]:
+def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[tuple[str, str]]:
     for group in groups:
         text = render_rollout(group.task, group.rollout, _EXAMPLE_TOKENS)
         tokens -= estimate_tokens(text) + _AROUND
         if tokens < 0:
             return
-        yield _ShownRollout(group.task.id, text)
+        yield group.task.id, text
 
 
 def _passed(rollout: Rollout) -> bool:

@@ -132,12 +132,6 @@ class _Planned:
         settings = plan.target.settings
         if missing := missing_access(settings, plan.suite, trains=not proposer):
             raise UsageError(missing)
-        minutes, longest = settings.max_minutes, max(task.timeout for _, task in plan.suite.splits)
-        if minutes is not None and minutes < longest / 60:
-            raise UsageError(
-                f"expected max_minutes above the {longest:g} s that a task may take, found {minutes:g}; raise it, or "
-                "let the user lower the tasks' timeout"
-            )
         return _Planned(selection, given, plan, root, not proposer)
 
     def expect_no_writer(self, start: Start) -> None:

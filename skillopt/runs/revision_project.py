@@ -13,7 +13,6 @@ from skillopt.review.result import ChangeFinding, Weight
 from skillopt.runs.plan import read_version
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import skill_at_place
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.objects import read_found
@@ -22,7 +21,7 @@ from skillopt.versions.revisions import FolderChange, write_files
 
 
 class RevisionProject:
-    """A project at a revision, or in the work tree."""
+    """A project at a revision."""
 
     def __init__(self, real: Project, repository: Repository, commit: str, folder: Path) -> None:
         self.commit = commit
@@ -33,8 +32,6 @@ class RevisionProject:
     @cached_property
     def project(self) -> Project:
         """Read the configuration."""
-        if not self.commit:
-            return self._real
         (content,) = read_found(self._repository.root, [f"{self.commit}:{CONFIG}"])
         if content is None:
             return Project(self._folder, self._real.entries, self._real.values)
@@ -44,13 +41,10 @@ class RevisionProject:
     @cached_property
     def commits_config(self) -> bool:
         """Whether the configuration is in the repository."""
-        return read_found(self._repository.root, [f"{self.commit or 'HEAD'}:{CONFIG}"])[0] is not None
+        return read_found(self._repository.root, [f"{self.commit}:{CONFIG}"])[0] is not None
 
     def skill(self, path: str) -> Skill:
         """Read the skill in a folder of the repository."""
-        if not self.commit:
-            found = self._target(self._repository.root, path, {}, None).skill()
-            return replace(skill_at_place(found.name, found.shipped, path), left_out=found.left_out)
         return read_version(self._repository, self._name(path), self.commit, path)
 
     def changed_documents(self, old: "RevisionProject") -> tuple[FolderChange, ...]:
@@ -70,12 +64,12 @@ class RevisionProject:
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
         """Return a skill with its suite and settings."""
-        if not self.commit:
-            return self._target(self._repository.root, path, flags, suite)
         place = self.project.root / SkillPlace.parse(path).folder
         place.mkdir(parents=True, exist_ok=True)
         write_files(self._repository.read_folder(self.commit, path), place)
-        target = replace(self._target(self.project.root, path, flags, suite), name=self._name(path))
+        named = self.project.documents().get(path, str(self.project.root / path))
+        found = self.project.target(Selection(named, flags, suite, self.project.root))
+        target = replace(found, name=self._name(path))
         beside = self._real.find_suite(target.name, self._real.root / path) if target.suite_path is None else None
         if beside is not None and not beside.is_relative_to(self._real.root / path):
             target = replace(target, suite_path=self._folder / beside.relative_to(self._real.root))
@@ -102,10 +96,6 @@ class RevisionProject:
 
     def _name(self, path: str) -> str:
         return self.project.documents().get(path) or PurePosixPath(path).name or self._repository.root.name
-
-    def _target(self, root: Path, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        name = self.project.documents().get(path, str(root / path))
-        return self.project.target(Selection(name, flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:
         if path.exists() or not path.is_relative_to(self._folder):

@@ -216,7 +216,6 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
         branch=branch.name,
         commit=commit,
         grading=grading,
-        note="",
         replaced=replaced,
         marks=repository.commit(commit).values(NEEDS_A_PERSON),
     )

@@ -107,6 +107,7 @@ def shrink_skill(
         record = record_run(plan, ledger, skill, config, settings.seed)
         run = RecordedRun(plan, ledger, record, observer)
         events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, drop_unexercised=drop_unexercised))
+    decided = next((event for event in reversed(events) if isinstance(event, GateDecided)), None)
     return Shrunk(
         run=record.id,
         skill=name,
@@ -115,12 +116,8 @@ def shrink_skill(
         version=run.commits[-1] if run.commits else "",
         draft=run.draft,
         tokens_before=estimate_tokens(skill.text),
-        tokens_after=estimate_tokens(
-            next((event.text for event in reversed(events) if isinstance(event, GateDecided)), skill.text)
-        ),
-        headline=next(
-            (headline_of_verdict(event.verdict) for event in reversed(events) if isinstance(event, GateDecided)), None
-        ),
+        tokens_after=estimate_tokens(decided.text if decided else skill.text),
+        headline=headline_of_verdict(decided.verdict) if decided else None,
         units=tuple(event for event in events if isinstance(event, TextScreened)),
         rollouts=ended.rollouts,
         calls=ended.calls,

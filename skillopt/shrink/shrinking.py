@@ -23,7 +23,7 @@ from skillopt.rollouts import Stream
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
 from skillopt.shrink.search import Search, confirm, find_needed, measure_start, search_together
-from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
+from skillopt.shrink.units import Unit, deletions, find_units, without_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.edits import Change, apply_edits
 from skillopt.tasks import Split, Suite, Task
@@ -178,23 +178,11 @@ class _Shrinking:
 
     @property
     def unexercised(self) -> list[Unit]:
-        """List the idle units of sections that no task needs anything of, and whose heading none names."""
+        """List the idle units of sections that no task needs anything of."""
         needed = {unit.heading for unit in self.search.needed}
         if not needed:
             return self.search.idle
-        own = [plain_words(text) for text in self._texts()]
-        return [
-            unit
-            for unit in self.search.idle
-            if unit.heading not in needed | self._general
-            and not any(plain_words(unit.section) and plain_words(unit.section) <= words for words in own)
-        ]
-
-    def _texts(self) -> Iterator[str]:
-        for task in self.tasks:
-            seen = self.search.evidence.seen.get(task.id)
-            answer = seen.rollout.trajectory.answer if seen else ""
-            yield "\n".join((task.prompt, answer, *(f"{file.path}\n{file.text}" for file in task.files)))
+        return [unit for unit in self.search.idle if unit.heading not in needed | self._general]
 
     def _short(self) -> tuple[Skill, tuple[Change, ...]]:
         """Return the short text and the edits that it takes."""

@@ -33,7 +33,6 @@ class Unit:
     line: int
     start: int
     end: int
-    section: str
     heading: tuple[str, int]
     """The file and the offset of its section's heading; no offset where it stands above the first one."""
 
@@ -64,10 +63,8 @@ def _units_of(document: SkillDocument, file: str) -> tuple[Unit, ...]:
         protected = any(region.start < end and span.start < region.end for region in document.regions)
         if text.strip() and free and not protected:
             section = next((one for one in sections if one.start <= span.start), None)  # the innermost
-            title, at = (section.title, section.start) if section else ("", -1)
-            found.append(
-                Unit(file, text, document.line_of(span.start), span.start, end=end, section=title, heading=(file, at))
-            )
+            heading = (file, section.start if section else -1)
+            found.append(Unit(file, text, document.line_of(span.start), span.start, end=end, heading=heading))
     return tuple(found)
 
 

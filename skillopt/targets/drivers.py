@@ -22,7 +22,6 @@ class Agent:
 
     register: str
     login: str
-    sessions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,10 @@ AGENTS: Final[Mapping[str, Agent]] = {
     "claude-code": Agent(
         register="claude mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.claude_code.client:find_claude_login",
-        sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
     ),
     "codex": Agent(
         register="codex mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.codex.client:find_codex_login",
-        sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
     ),
 }
 """Every agent with a driver of its own."""

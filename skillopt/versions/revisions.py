@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -84,31 +83,6 @@ def changed_folders(repository: Repository, before: str, after: str) -> tuple[Fo
         folders = [PurePosixPath(path).parent.as_posix() for path in listed.split("\0")]
         renamed = dict(zip(folders[1::3], folders[2::3], strict=False))
     return _paired(old, new, renamed)
-
-
-def changed_in_worktree(
-    repository: Repository, before: str, present: Mapping[str, Sequence[File]]
-) -> tuple[FolderChange, ...]:
-    """List the skill folders that differ between a commit and the work tree."""
-    kept = {folder: repository.read_folder(before, folder) for folder in _folders(repository.tree(before, ""))}
-    old, new = (
-        {folder: {file.path: file.content for file in files if is_shipped(file.path)} for folder, files in side.items()}
-        for side in (kept, present)
-    )
-    gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    moved: dict[str, str] = {}
-    pairs = [(_likeness(old[one], new[other]), one, other) for one in gone for other in come]
-    for ratio, one, other in sorted(pairs, key=lambda row: (-row[0], row[1:])):
-        # Half alike is git's threshold, too.
-        if 2 * ratio >= 1 and one not in moved and other not in moved.values():
-            moved[one] = other
-    return _paired(old, new, moved)
-
-
-def _likeness(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> float:
-    # Likeness takes time that grows with the square of lines.
-    one, other = (side.get(SKILL_FILE, b"")[:200_000].splitlines() for side in (old, new))
-    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def worktree_folders(repository: Repository) -> tuple[str, ...]:

@@ -62,20 +62,6 @@ def test_only_what_the_branch_itself_changed_counts_unless_asked_otherwise(proje
     assert [change["kind"] for change in report["changes"]] == ["modified"]
 
 
-def test_the_work_tree_is_gated_before_it_is_committed(project: Path) -> None:
-    write(project, SKILL)
-    (project / "notes").mkdir()
-    (project / "notes" / "SKILL.md").write_text("not tracked, yet a skill\n")
-    code, report = gate(project, "main", "worktree")
-    assert code == 1
-    assert {change["path"]: change["standing"] for change in report["changes"]} == {
-        "notes": "refused",
-        "skills/rows": "refused",
-    }
-    assert report["after"] == ""
-    assert git(project, "status", "--porcelain").splitlines() == ["M skills/rows/SKILL.md", "?? notes/"]
-
-
 def test_a_renamed_folder_is_the_same_skill(project: Path) -> None:
     git(project, "mv", "skills/rows", "skills/lines")
     write(project, GOOD.replace("name: rows", "name: lines"), "lines")
@@ -83,7 +69,8 @@ def test_a_renamed_folder_is_the_same_skill(project: Path) -> None:
     (project / "skillopt.toml").write_text(
         config.replace("skills.rows", "skills.lines").replace("skills/rows", "skills/lines")
     )
-    _, report = gate(project, "main", "worktree")  # at confidence .8 one in ten is refused by chance
+    git(project, "commit", "--quiet", "--all", "-m", "Rename")
+    _, report = gate(project)  # at confidence .8 one in ten is refused by chance
     (change,) = report["changes"]
     assert (change["kind"], change["before_path"], change["path"]) == ("renamed", "skills/rows", "skills/lines")
     assert change["judged"]["verdict"]["ties"] >= 4

@@ -1,4 +1,4 @@
-"""`skillopt suite show`: tasks, what scores them, what cannot be run, triggers."""
+"""`skillopt suite show`: tasks, what scores them, what cannot be run."""
 
 import shutil
 from pathlib import Path

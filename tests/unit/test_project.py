@@ -67,7 +67,7 @@ def add_skills(folder: Path, *paths: str) -> None:
 
 
 def found(folder: Path) -> list[tuple[str, str, str]]:
-    return [(skill.name, skill.path, skill.suite) for skill in Project.find(folder).discover().skills]
+    return [(skill.name, skill.path, skill.suite) for skill in Project.find(folder).discover()]
 
 
 def test_every_skill_that_git_does_not_ignore_is_found_with_its_tasks(folder: Path) -> None:

@@ -130,7 +130,7 @@ def listed_texts(document: SkillDocument) -> tuple[str | None, str | None]:
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
     """Read the skills of a project; shortened are those that are named, else all, unless all descriptions fit."""
     project = ask.selection.project()
-    found = {one.name: one.path for one in project.discover().skills}
+    found = {one.name: one.path for one in project.discover()}
     if not found:
         raise UsageError(f"expected skills to list, found {HOW_TO_BEGIN}")
     asked = {project.target(replace(ask.selection, name=name)).name for name in names} or set(found)

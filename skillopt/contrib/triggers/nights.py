@@ -93,7 +93,7 @@ def _train(night: Night, selection: Selection, target: Target, draft: Descriptio
         due = why_description_due(basis, trained)
         if not due:
             return row
-        if waits := night.why_waiting() or _why_outdated(night, target, draft):
+        if waits := night.remaining.used_up or _why_outdated(night, target, draft):
             return replace(row, described=f"its description waits: {waits}")
         night.observer.notice(f"{target.name}: {due}")
         with night.remaining.metered(SHARE, most=target.settings.max_rollouts or 0) as meter:

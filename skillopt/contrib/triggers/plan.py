@@ -114,7 +114,7 @@ def has_requests(selection: Selection) -> bool:
 
 
 def _read_requests(ask: TriggerAsk, project: Project, target: Target) -> tuple[dict[str, Path], Queries]:
-    folders = {one.name: project.root / one.path for one in project.discover().skills}
+    folders = {one.name: project.root / one.path for one in project.discover()}
     beside = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
     return beside, read_queries(list(_sets(ask, project, target, beside)), (target.name, *beside), project.root)
 

@@ -13,7 +13,7 @@ from skillopt.errors import UsageError
 from skillopt.nightly.forges import ForgeAccount
 from skillopt.nightly.github import GitHubForge
 from skillopt.nightly.handover import CLOSED_BY_NIGHT, OFFERS, BranchOffer, PostedAnswer, disarm_page, read_offers
-from skillopt.nightly.offer import Action, PullRequestDecision, decide_pull_request, post_answers, post_offer
+from skillopt.nightly.offer import PullRequestDecision, decide_pull_request, post_answers, post_offer
 from skillopt.nightly.people_commands import last_handled
 from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.markdown import inline_code, text_block
@@ -50,13 +50,13 @@ def text(title: str, *, proven: bool = True) -> BranchOffer:
 
 @pytest.mark.parametrize("state", ["closed", "merged"])
 def test_a_settled_version_is_not_offered_again_but_the_next_one_is(state: Literal["closed", "merged"]) -> None:
-    assert decided().action is Action.OPEN
+    assert decided().action == "open"
     why = f"#1 with this version was {state} by people"
-    assert decided(request(1, state)) == PullRequestDecision(Action.LEAVE, 1, why)
-    assert decided(request(1, state, head="older")).action is Action.OPEN
-    assert decided(request(2, "open"), request(1, state)) == PullRequestDecision(Action.UPDATE, 2, "")
+    assert decided(request(1, state)) == PullRequestDecision("leave", 1, why)
+    assert decided(request(1, state, head="older")).action == "open"
+    assert decided(request(2, "open"), request(1, state)) == PullRequestDecision("update", 2, "")
     by_the_night = request(1, "closed", body=f"{CLOSED_BY_NIGHT}Body")
-    assert decided(by_the_night).action is Action.OPEN
+    assert decided(by_the_night).action == "open"
 
 
 def test_a_text_that_was_tampered_with_mentions_nobody_and_closes_no_issue(server: FakeForge, forge: Forge) -> None:

@@ -12,7 +12,7 @@ import pytest
 from skillopt.errors import RepositoryError
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
+from skillopt.versions.revisions import changed_folders, merge_base, worktree_folders
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
@@ -142,8 +142,6 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
     draft = replace(NEW_VERSION, parent=parent)
     with suppress(RepositoryError):  # where an object is missing
         repository.read_folder(parent, FOLDER)
-    with suppress(RepositoryError):
-        changed_in_worktree(repository, parent, {})
     first = repository.commit_version(draft)
     repository.commit_version(replace(draft, parent=first, expected_tip=first, files=(File("SKILL.md", b"2"),)))
     assert len(repository.versions("rows")) == 2
