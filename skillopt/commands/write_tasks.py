@@ -27,7 +27,7 @@ from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.review_file import Decision, ReviewEntry, drafted, put_candidates, read_candidates, remove
-from skillopt.suites.suite_file import add_tasks, suite_folder_of, tasks_in
+from skillopt.suites.suite_file import add_tasks, suite_place_of, tasks_in
 from skillopt.suites.trials import EmptyAnswers, RunRequests, Trials, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite
@@ -111,7 +111,7 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     project = selection.project()
     target = project.target(selection)
     if target.suite_path is not None:
-        suite_folder_of(target.suite_path)
+        suite_place_of(target.suite_path)
     known = tasks_in(target.suite_path)
     skill, review, settings = target.skill(), _review_path(project, target), target.settings
     expect_reviewed(review, target.name)
@@ -222,7 +222,7 @@ def accept_tasks(
         review = review or _review_path(project, target)
         entries = read_candidates(review)
         chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
-        suite = suite_folder_of(target.suite_path or project.root / "suites" / target.name)
+        suite = suite_place_of(target.suite_path or project.root / "suites" / target.name)
         lines, config = _config_lines(project, target, suite), ""
         if lines.skills:
             before = project.config.read_text(encoding="utf-8") if project.config.exists() else ""

@@ -1,5 +1,6 @@
-"""Add tasks to a suite in the native format, a file each; files that are there stay as they are."""
+"""Add tasks to a suite in the native format, a file or a line of JSON each; what is there stays as it is."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,21 +16,20 @@ from skillopt.tasks import Split, Suite, Task
 _NATIVE: Final = "native"
 
 
-def suite_folder_of(suite: Path) -> Path:
-    """Return the folder of a suite to which tasks can be added."""
+def suite_place_of(suite: Path) -> Path:
+    """Return where tasks can be added to a suite: its folder, or its single file of JSON lines."""
     format_, _ = recognise(suite) or (_NATIVE, suite)
-    folder = suite.parent if suite.name in ("suite.yaml", "tasks.jsonl") else suite
-    if format_ != _NATIVE or folder.is_file() or folder.suffix in (".yaml", ".yml", ".jsonl"):
-        found = "a single file" if format_ == _NATIVE else format_
+    if format_ != _NATIVE or (suite.suffix in (".yaml", ".yml") and suite.name != "suite.yaml"):
+        found = "a single file of YAML" if format_ == _NATIVE else format_
         raise SuiteError(
-            f"{suite}: expected a folder in the native format to add tasks to, found {found}; make a copy with "
-            "`skillopt import`, and set `suite` to that"
+            f"{suite}: expected a folder or JSON lines in the native format to add tasks to, found {found}; make a "
+            "copy with `skillopt import`, and set `suite` to that"
         )
-    return folder
+    return suite.parent if suite.name in ("suite.yaml", "tasks.jsonl") else suite
 
 
 def add_tasks(suite: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Put tasks into files of a suite's folder and see that the suite can be read; otherwise it stays as it was.
+    """Add tasks to a suite and see that it can be read; otherwise it stays as it was.
 
     Where the tasks of the suite say their splits, the new ones go to `train` and `val` in turn; one of which a task in
     another split tells goes to that task's.
@@ -45,9 +45,28 @@ def add_tasks(suite: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str
     sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)} if placed else {}
     there = sorted(path.stem for path in (suite / "tasks").glob("*.y*ml"))
     names = list(folder_names([*there, *ids]))[len(there) :]
-    files = {suite / "tasks" / f"{name}.yaml": entry for name, entry in zip(names, entries, strict=True)}
+    in_lines = suite.suffix == ".jsonl"
+    paths = [suite] if in_lines else [suite / "tasks" / f"{name}.yaml" for name in names]
+    before = suite.read_text(encoding="utf-8") if suite.is_file() else ""
+
+    def put() -> Suite:
+        """Write the tasks, each in its split where it has one, and read the suite."""
+        splits = ({"split": sides[name].value} if sides else {} for name in ids)
+        rows = [{**split, **entry} for split, entry in zip(splits, entries, strict=True)]
+        if in_lines:
+            lines = [before.rstrip("\n")] * bool(before) + [json.dumps(row, ensure_ascii=False) for row in rows]
+            put_file(suite, "\n".join((*lines, "")))
+        for path, row in zip(paths, rows, strict=True) if not in_lines else ():
+            put_file(path, f"{yaml_text(row)}\n")
+        whole = load_suite(suite)
+        if left_out := set(ids) - {task.id for _, task in whole.splits}:
+            raise SuiteError(
+                f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
+            )
+        return whole
+
     try:
-        whole = _put(suite, files, ids, sides)
+        whole = put()
         if sides and (leaks := find_split_leaks(whole)):
             splits = {task.id: split for split, task in whole.splits if task.id in old}
             for name in ids:  # the split of a placed task that nearly is this one, or tells of it
@@ -55,28 +74,14 @@ def add_tasks(suite: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str
                 others = (leak.other if leak.task == name else leak.task for leak in told)
                 twin = next((splits[other] for other in others if other != name and other in splits), None)
                 splits[name] = sides[name] = twin or sides[name]
-            _put(suite, files, ids, sides)
+            put()
     except SuiteError:
-        for path in files:
+        for path in paths:
             path.unlink(missing_ok=True)
+        if before:
+            put_file(suite, before)
         raise
     return ids
-
-
-def _put(
-    suite: Path, files: Mapping[Path, Mapping[str, object]], ids: Sequence[str], sides: Mapping[str, Split]
-) -> Suite:
-    """Write the tasks, each in its split where it has one, and read the suite."""
-    for (path, entry), name in zip(files.items(), ids, strict=True):
-        split = {"split": sides[name].value} if name in sides else {}
-        put_file(path, f"{yaml_text({**split, **entry})}\n")
-    whole = load_suite(suite)
-    left_out = set(ids) - {task.id for _, task in whole.splits}
-    if left_out:
-        raise SuiteError(
-            f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
-        )
-    return whole
 
 
 def tasks_in(suite: Path | None) -> tuple[Task, ...]:

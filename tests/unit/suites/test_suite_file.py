@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
-from skillopt.suites.suite_file import add_tasks, suite_folder_of
+from skillopt.suites.suite_file import add_tasks, suite_place_of
 
 TASK: dict[str, object] = {"id": "new", "prompt": "Do it.\n\nNow.", "verifier": {"kind": "exact", "value": "x"}}
 
@@ -23,15 +23,23 @@ def test_each_task_has_a_file_of_its_own_and_what_is_there_stays(tmp_path: Path)
 @pytest.mark.parametrize("name", ["suite.yaml", "tasks.jsonl"])
 def test_the_file_of_a_suite_stands_for_its_folder(tmp_path: Path, name: str) -> None:
     put_suite(tmp_path / name)
-    assert suite_folder_of(tmp_path / name) == tmp_path
+    assert suite_place_of(tmp_path / name) == tmp_path
     add_tasks(tmp_path, [{**TASK, "split": "train"}])
     assert len(load_suite(tmp_path / name).splits) == 3
 
 
-@pytest.mark.parametrize("name", ["mine.yaml", "mine.jsonl"])
-def test_a_single_file_takes_no_tasks(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SuiteError, match="found a single file"):
-        suite_folder_of(put_suite(tmp_path / name))
+def test_a_single_file_takes_tasks_as_lines_of_json_and_none_as_yaml(tmp_path: Path) -> None:
+    lines = put_suite(tmp_path / "mine.jsonl")
+    before = lines.read_text()
+    assert suite_place_of(lines) == lines
+    with pytest.raises(SuiteError, match="exactly"):
+        add_tasks(lines, [{**TASK, "split": "val", "verifier": {"kind": "exactly"}}])
+    assert lines.read_text() == before
+    add_tasks(lines, [{**TASK, "split": "val"}])
+    assert lines.read_text().startswith(before)
+    assert len(load_suite(lines).splits) == 3
+    with pytest.raises(SuiteError, match="found a single file of YAML"):
+        suite_place_of(put_suite(tmp_path / "mine.yaml"))
 
 
 @pytest.mark.parametrize(
