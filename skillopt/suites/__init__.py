@@ -47,11 +47,7 @@ def plan_suite(reading: Reading) -> Suite:
         none = "at least one task, found none; add one (see `skillopt docs tasks-and-verifiers`)"
         raise SuiteError(f"{reading.path}:1: expected {requests if reading.triggers else none}")
     given = [(split, task) for split, task in reading.tasks if split is not None]
-    suite = (
-        Suite(reading.name, tuple(given))
-        if len(given) == len(tasks)
-        else plan_splits(reading.name, tasks, reading.shares)
-    )
+    suite = Suite(reading.name, tuple(given)) if len(given) == len(tasks) else plan_splits(reading.name, tasks)
     return replace(suite, skipped=len(reading.skipped), unchecked=reading.unchecked)
 
 

@@ -11,9 +11,8 @@ from typing import Final
 from skillopt.errors import SettingsError, UsageError
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER: Final = re.compile(r"[ \t]*\[")
-_ABOVE: Final = re.compile(r"[ \t]*(?:#.*)?")
-"""A blank line or a comment, which belongs to the table below it."""
+_FIRST_TABLE: Final = re.compile(r"^(?:[ \t]*#.*\n)*[ \t]*\[", re.MULTILINE)
+"""The header of a table, and the comments above that belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +74,11 @@ def put_file(path: Path, text: str) -> None:
 
 def _insert_top(text: str, top: tuple[str, ...]) -> str:
     """Put settings for all skills before the first table and the comments that belong to it."""
-    if not top:
-        return text
-    lines = text.splitlines(keepends=True)
-    at = next((number for number, line in enumerate(lines) if _HEADER.match(line)), len(lines))
-    if at < len(lines):
-        while at and _ABOVE.fullmatch(lines[at - 1].rstrip("\r\n")) and lines[at - 1].strip():
-            at -= 1
-    head, tail = "".join(lines[:at]), "".join(lines[at:])
-    head += "" if not head or head.endswith("\n") else "\n"
-    return head + _block(top) + ("\n" if tail else "") + tail
+    found = _FIRST_TABLE.search(text) if top else None
+    head, tail = (text[: found.start()], text[found.start() :]) if found else (text, "")
+    return (
+        head + ("\n" if top and head and not head.endswith("\n") else "") + _block(top) + ("\n" if tail else "") + tail
+    )
 
 
 def _append_tables(text: str, lines: ConfigLines) -> str:

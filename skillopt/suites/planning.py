@@ -1,6 +1,6 @@
 """Plan which tasks teach and which decide: all where they are few, else fixed splits, with `test` where it can tell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from skillopt.tasks import Split, Suite, Task, divide
@@ -12,36 +12,16 @@ LEAST_TEST: Final = 8
 """With fewer held-out tasks a release check can hardly tell anything, whatever the gain."""
 
 
-def plan_splits(name: str, tasks: Sequence[Task], shares: Mapping[Split, float] | None = None) -> Suite:
+def plan_splits(name: str, tasks: Sequence[Task]) -> Suite:
     """Divide tasks without given splits, by the tasks alone, so that no run learns from what another was judged on."""
-    if shares is None and len(tasks) < FOLDS_BELOW:
+    if len(tasks) < FOLDS_BELOW:
         first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2))
         return Suite(name, tuple((Split.VAL, task) for task in tasks), (first, second) if first else None)
-    if shares is None:
-        # 24 `val` tasks tell a gain of four tasks in ten in 19 of 20 runs, 12 in two of three; of large suites a
-        # quarter judges, so that half of the tasks teach. The rest is `test` if it can decide.
-        train = len(tasks) // 2
-        val = min(train, max(24, round(len(tasks) * 0.25)))
-        test = len(tasks) - val - train
-        sizes = (train, val, test) if test >= LEAST_TEST else (len(tasks) - val, val, 0)
-    else:
-        sizes = _sizes_of(len(tasks), shares)
-    parts = divide(tasks, sizes)
+    # 24 `val` tasks tell a gain of four tasks in ten in 19 of 20 runs, 12 in two of three; of large suites a quarter
+    # judges, so that half of the tasks teach. The rest is `test` if it can decide.
+    train = len(tasks) // 2
+    val = min(train, max(24, round(len(tasks) * 0.25)))
+    test = len(tasks) - val - train
+    parts = divide(tasks, (train, val, test) if test >= LEAST_TEST else (len(tasks) - val, val, 0))
     splits = {task.id: split for split, part in zip(Split, parts, strict=True) for task in part}
     return Suite(name, tuple((splits[task.id], task) for task in tasks))
-
-
-def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]:
-    """Round shares to whole tasks, largest remainders first, and leave no split empty that has a share."""
-    total = sum(shares.values())
-    exact = [tasks * shares.get(split, 0.0) / total for split in Split]
-    sizes = [int(size) for size in exact]
-    for at in sorted(range(len(sizes)), key=lambda at: sizes[at] - exact[at])[: tasks - sum(sizes)]:
-        sizes[at] += 1
-    for at, size in enumerate(exact):
-        largest = max(range(len(sizes)), key=sizes.__getitem__)
-        if size and not sizes[at] and sizes[largest] > 1:
-            sizes[at] += 1
-            sizes[largest] -= 1
-    train, val, test = sizes
-    return train, val, test

@@ -223,7 +223,6 @@ class Reading:
     tasks: tuple[tuple[Split | None, Task], ...]
     skipped: tuple[Skipped, ...] = ()
     triggers: tuple[Trigger, ...] = ()
-    shares: Mapping[Split, float] | None = None
     places: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
     unchecked: int = 0
 
