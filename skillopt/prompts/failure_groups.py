@@ -108,20 +108,17 @@ def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS)
     told = {task for group in shown for task in group.ids}
     left = [group for group in groups if group.task.id not in told]
     if left:
-        text.append(
-            f"[... {sum(len(group.ids) for group in left)} more tasks failed with other feedback: "
-            f"{'; '.join(_counted(group) for group in left[:_MOST_LEFT])} ...]"
+        named = (
+            f"{len(group.ids)} by {shorten_middle(' '.join(_feedback(group).split()), _LEFT_TOKENS)!r}"
+            for group in left[:_MOST_LEFT]
         )
+        more = sum(len(group.ids) for group in left)
+        text.append(f"[... {more} more tasks failed with other feedback: {'; '.join(named)} ...]")
     return fence("evidence", "\n\n".join(text)), tuple(task for group in shown for task in group.ids)
 
 
 def _feedback(group: FailureGroup) -> str:
     return group.rollout.score.feedback if group.rollout.score else ""
-
-
-def _counted(group: FailureGroup) -> str:
-    """Name what was left out, with the number of its tasks."""
-    return f"{len(group.ids)} by {shorten_middle(' '.join(_feedback(group).split()), _LEFT_TOKENS)!r}"
 
 
 def _skeleton(feedback: str) -> tuple[str, ...]:
