@@ -14,9 +14,8 @@ from skillopt.sandbox.hidden_folders import hide
 from skillopt.sandbox.roots import ExecutorChoice
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
-from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading
-from skillopt.tasks import Suite, Task
+from skillopt.tasks import Suite, Task, plan_splits
 
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "

@@ -2,8 +2,7 @@
 
 import pytest
 
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.tasks import Split, Task, VerifierSpec, plan_splits
 
 
 def tasks(count: int) -> list[Task]:
