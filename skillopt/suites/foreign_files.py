@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from skillopt.errors import SuiteError
 from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
-from skillopt.skills.folder import SKILL_FILE, is_left_out
-from skillopt.suites.reading import Source, error_at, read_suite_file
+from skillopt.skills.folder import SKILL_FILE, find_shared_file, is_left_out
+from skillopt.suites.reading import Source, error_at
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
@@ -137,7 +137,9 @@ class Folder:
         place = self.place(name)
         if str(place) not in self.contents:
             try:
-                self.contents[str(place)] = read_suite_file(place)
+                if problem := find_shared_file(place, place.stat().st_nlink):
+                    raise SuiteError(problem)
+                self.contents[str(place)] = place.read_bytes()
             except OSError as error:
                 raise SuiteError(f"expected a readable file {name!r}, found: {error.strerror}") from error
         return self.contents[str(place)]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.skills.folder import find_shared_file
 from skillopt.skills.plain_yaml import MAX_YAML_DEPTH, PlainYamlError, ValuePath, read_plain_yaml
 from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
@@ -177,14 +176,6 @@ def check_inputs(files: Sequence[File]) -> None:
 def collide(path: str, other: str) -> bool:
     """Return whether two paths are one, or one is a folder of the other."""
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
-
-
-def read_suite_file(place: Path) -> bytes:
-    """Read a file of a suite."""
-    problem = find_shared_file(place, place.stat().st_nlink)
-    if problem:
-        raise SuiteError(problem)
-    return place.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
