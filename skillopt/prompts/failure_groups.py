@@ -67,9 +67,10 @@ def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGro
     found: dict[object, list[tuple[Task, Rollout]]] = {}
     for number, (task, rollout) in enumerate(failures):
         feedback = rollout.score.feedback if rollout.score else ""
-        found.setdefault((rollout.status, _normal(feedback)) if feedback.strip() else number, []).append(
-            (task, rollout)
-        )
+        # What it says, line by line: without order, repeats, spacing, case and values that are numbers.
+        lines = (" ".join(line.casefold().split()) for line in feedback.splitlines())
+        said = frozenset(_NUMBER.sub(lambda one: one[0] if one["name"] else "#", line) for line in lines if line)
+        found.setdefault((rollout.status, said) if said else number, []).append((task, rollout))
     groups = (FailureGroup(*group[0], tuple(task.id for task, _ in group[1:])) for group in found.values())
     return tuple(sorted(groups, key=lambda group: -len(group.others)))
 
@@ -167,9 +168,3 @@ def _render(group: FailureGroup, tokens: int) -> str:
     head, line, rest = text.partition("\n")
     others = f"{line}{SAME_FEEDBACK}{', '.join(group.others)}" if group.others else ""
     return f"{head}{others}{line}{rest}"
-
-
-def _normal(feedback: str) -> frozenset[str]:
-    """Return what feedback says, line by line: without order, repeats, spacing, case and values that are numbers."""
-    lines = (" ".join(line.casefold().split()) for line in feedback.splitlines())
-    return frozenset(_NUMBER.sub(lambda found: found[0] if found["name"] else "#", line) for line in lines if line)
