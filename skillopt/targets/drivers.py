@@ -137,8 +137,11 @@ def find_model_driver(name: str) -> Driver:
     kind, _, model = name.partition("/")
     if kind not in MODELS:
         near = get_close_matches(kind, MODELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(MODELS)}"
-        raise SettingsError(f"expected provider/model, as in anthropic/claude-sonnet-5, found {name!r}; {hint}")
+        whole = ", ".join(repr(f"{provider}/{model or name}") for provider in _PROVIDERS)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"choose its provider, as in {whole}, or one of {sorted(MODELS)}"
+        )
+        raise SettingsError(f"expected provider/model, found {name!r}; {hint}")
     _expect_demo(kind)
     if model and "model" not in MODELS[kind].takes:
         raise SettingsError(

@@ -39,7 +39,7 @@ def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("gpt-5", "as in anthropic/claude-sonnet-5"),
+        ("gpt-5", "'openai/gpt-5'"),
         ("claude", "'claude-code'"),
     ],
 )
