@@ -10,7 +10,16 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
 
 from skillopt.errors import SettingsError, describe_field
 
@@ -96,8 +105,8 @@ Place = Annotated[str, _checked("names joined by dots, like 'part.text'", lambda
 Places = Annotated[tuple[Place, ...], BeforeValidator(lambda found: (found,) if isinstance(found, str) else found)]
 """One place, or several."""
 
-Condition = dict[Place, str | bool | int | tuple[str, ...]]
-"""Values that a JSON object must have, by their places; of a list one is enough."""
+Condition = dict[Place, str | StrictBool]
+"""Values that a JSON object must have, by their places."""
 
 
 class _Part(BaseModel):

@@ -153,4 +153,6 @@ def compare(
     from skillopt.execution import calls  # noqa: PLC0415 - as in optimize
 
     chosen = calls.CallOptions(harness, None, judge, verifiers, settings=settings, store=store, named=options)
-    return calls.compare_skills(before, after, suite, split, repeats=repeats, options=chosen)
+    named = [("before", before), ("after", after)]
+    scoring, (first, second) = calls.measure_skills(named, suite, split, repeats, chosen)
+    return calls.CompareResult(first, second, scoring.compare(first, second))

@@ -245,7 +245,7 @@ class Project:
             document = SkillDocument.parse((self.root / SKILL_FILE).read_bytes())
         except OSError:
             return self.root.name
-        return read_leniently(document).name or self.root.name
+        return read_leniently(document).text("name") or self.root.name
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
         """Find a skill's table, which may be empty, and its folder."""

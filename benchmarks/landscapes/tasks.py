@@ -12,8 +12,7 @@ from random import Random
 
 from benchmarks.landscapes.worlds import World
 from skillopt.rollouts import Score, Trajectory
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Split, Suite, Task, VerifierSpec, plan_splits
 from skillopt.verifiers import load_verifier
 
 DONE = "done"

@@ -104,13 +104,14 @@ def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Se
         found = read_frontmatter(skill.document)
         fields = found.values if found else {}
         json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        if found and found.name and found.description:
-            problem = "" if found.name == name else f"its frontmatter names it {found.name[:64]!r}"
+        called = found.text("name") if found and found.text("description") else None
+        if called:
+            problem = "" if called == name else f"its frontmatter names it {called[:64]!r}"
     except SkillError as error:
         problem = str(error)
     except ValueError:
         found, fields, problem = None, {}, "expected frontmatter that JSON can hold"
-    about = (found.description if found else None) or ""
+    about = (found.text("description") if found else None) or ""
     return ServedSkill(
         name, commit, bool(at), at, description=about, frontmatter=fields, files=shipped, problem=problem
     )
@@ -175,7 +176,7 @@ class Catalogue:
         root = ""
         if "." in folders:  # the skill at the root is called as it names itself
             (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"])
-            root = read_leniently(SkillDocument.parse(text or b"")).name or self.repository.root.name
+            root = read_leniently(SkillDocument.parse(text or b"")).text("name") or self.repository.root.name
         spelled = name_skills(folders, root, configured)
         found = {here[folder]: folder for folder in folders if folder in here}
         others = {spelled[folder]: folder for folder in folders if folder not in here}

@@ -46,7 +46,7 @@ def import_tasks(
             )
             raise SuiteError("\n".join([head, *map(str, reading.skipped[:_SHOWN]), *left]))
         folder = to or Path("suites") / task_id(reading.name, "tasks")
-        _write(folder, write_suite(reading.name, reading.tasks, reading.shares))
+        _write(folder, write_suite(reading.name, reading.tasks))
     asked = not TASK_FORMATS[reading.format].commands
     commands = sum(brings_command(task) for _, task in reading.tasks) if asked else 0
     imported = {

@@ -22,7 +22,7 @@ from skillopt.execution.access import Choice, find_choices, toml_lines
 from skillopt.project import FoundSkill, Project
 from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.skills.discovery import HOW_TO_BEGIN
-from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
+from skillopt.suites.config_lines import add_to_config, put_file, quote_toml
 from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
 from skillopt.versions.repository import Repository
 
@@ -164,17 +164,18 @@ def _init(harness: str, model: str, choose: _Chooser | None) -> dict[str, Any]:
     elif created:
         top = tuple(_open_lines(choices))
     example = ("# [skills.my-skill]", '# path = "skills/my-skill"', '# suite = "suites/my-skill"')
-    lines = ConfigLines(top, dict(_tables(project, found)), example if created and not found else ())
+    top += ("", *example) if created and not found else ()
+    tables = dict(_tables(project, found))
     before = _HEAD if created else project.config.read_text(encoding="utf-8")
-    after = add_to_config(before, lines, project.config)
+    after = add_to_config(before, project.config, tables, top)
     if created or after != before:
         put_file(project.config, after)
     return {
         "config": str(project.config),
         "created": created,
-        "added": () if created else (*lines.top, *(line for own in lines.skills.values() for line in own)),
+        "added": () if created else (*top, *(line for own in tables.values() for line in own)),
         "skills": found,
-        "listed": tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills}),
+        "listed": tuple(skill.name for skill in found if skill.name in {*project.entries, *tables}),
         "choices": choices,
         "chosen": chosen,
         "history": 0 if any(skill.suite for skill in found) else _changes_with_tests(project),

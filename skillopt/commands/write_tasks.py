@@ -25,9 +25,9 @@ from skillopt.safety.escaping import count_noun, escape_terminal
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
-from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
+from skillopt.suites.config_lines import add_to_config, put_file, quote_toml
 from skillopt.suites.review_file import Decision, ReviewEntry, drafted, put_candidates, read_candidates, remove
-from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
+from skillopt.suites.suite_file import add_tasks, suite_place_of, tasks_in
 from skillopt.suites.trials import EmptyAnswers, RunRequests, Trials, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite
@@ -111,7 +111,7 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     project = selection.project()
     target = project.target(selection)
     if target.suite_path is not None:
-        suite_file_of(target.suite_path)
+        suite_place_of(target.suite_path)
     known = tasks_in(target.suite_path)
     skill, review, settings = target.skill(), _review_path(project, target), target.settings
     expect_reviewed(review, target.name)
@@ -222,11 +222,11 @@ def accept_tasks(
         review = review or _review_path(project, target)
         entries = read_candidates(review)
         chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
-        suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
+        suite = suite_place_of(target.suite_path or project.root / "suites" / target.name)
         lines, config = _config_lines(project, target, suite), ""
-        if lines.skills:
+        if lines:
             before = project.config.read_text(encoding="utf-8") if project.config.exists() else ""
-            config = add_to_config(before, lines, project.config)
+            config = add_to_config(before, project.config, lines)
         judged, settings = [entry.id for entry in chosen if entry.judged], target.settings
         if judged and (settings.judge or settings.model) in {"", "demo"}:  # they could not be run
             raise UsageError(
@@ -247,7 +247,7 @@ def accept_tasks(
         "accepted": accepted,
         "tasks": len(whole.splits),
         "waiting": len(entries) - len(chosen) - len(dropped),
-        "config": [line for own in lines.skills.values() for line in own],
+        "config": [line for own in lines.values() for line in own],
         "prospect": what_it_can_show(whole, settings).words,
     }
 
@@ -270,14 +270,14 @@ def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, co
     return chosen
 
 
-def _config_lines(project: Project, target: Target, suite: Path) -> ConfigLines:
-    """Return the lines that name the suite: none where one is configured."""
+def _config_lines(project: Project, target: Target, suite: Path) -> Mapping[str, Sequence[str]]:
+    """Return the lines that name the suite, by skill: none where one is configured."""
     if target.suite_path is not None or target.name in project.documents().values():
-        return ConfigLines()
+        return {}
     shown = suite.resolve().relative_to(project.root.resolve()).as_posix()
     folder = target.folder.resolve()
     for name, entry in project.entries.items():
         if (project.root / str(entry.get("path", f"skills/{name}"))).resolve() == folder:
-            return ConfigLines(skills={name: (f"suite = {quote_toml(shown)}",)})
+            return {name: (f"suite = {quote_toml(shown)}",)}
     path = folder.relative_to(project.root.resolve()).as_posix()
-    return ConfigLines(skills={target.name: (f"path = {quote_toml(path)}", f"suite = {quote_toml(shown)}")})
+    return {target.name: (f"path = {quote_toml(path)}", f"suite = {quote_toml(shown)}")}

@@ -192,18 +192,10 @@ class Scoring:
 _LOG = logging.getLogger("skillopt")
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    root: Path
-    ledger: Ledger
-    drivers: Drivers
-    settings: Settings
-
-
 @contextmanager
 def open_session(
     store: Path | str | None, settings: Settings, suite: Suite, given: Given, *, optimizer: bool = False
-) -> Iterator[_Session]:
+) -> Iterator[tuple[Path, Ledger, Drivers]]:
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
     wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
@@ -230,7 +222,7 @@ def open_session(
                 raise SuiteError(f"task {task.id!r}: {error}{own}") from error
             if not hasattr(verifier, "score"):
                 raise UsageError(f"expected a verifier of kind {kind!r} with score, found {shown(verifier)}")
-        yield _Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
+        yield root, stack.enter_context(closing(Ledger.open(root))), drivers
 
 
 class _Events(RunObserver):
@@ -326,18 +318,17 @@ def train_skill(
     check_trainable(expect(Skill, skill, "read one with load_skill"))
     chosen, given = options.chosen, options.given
     with (
-        open_session(options.store, chosen, suite, given, optimizer=True) as session,
-        writer_lock(session.root, skill.name),
+        open_session(options.store, chosen, suite, given, optimizer=True) as (root, ledger, drivers),
+        writer_lock(root, skill.name),
     ):
         least, most = least_rollouts(suite, chosen), chosen.max_rollouts
         if most is not None and most < least:  # no candidate could ever be gated
             needed = f"expected max_rollouts of at least {least} (baseline, one batch, one gate)"
             raise SettingsError(f"{needed}, found {most}; raise it")
-        ledger, drivers, settings = session.ledger, session.drivers, session.settings
         identities = [one.identity for one in (drivers.harness, drivers.model, drivers.judge) if one is not None]
-        record = record_of(skill, suite, config_of(settings, identities), settings.seed)
+        record = record_of(skill, suite, config_of(chosen, identities), chosen.seed)
         resumed = ledger.find_run(record.id) is not None  # the one of the same text, suite, settings and drivers
-        recording = Recording(ledger, ledger.begin_run(record), drivers, settings, _Events(on_event))
+        recording = Recording(ledger, ledger.begin_run(record), drivers, chosen, _Events(on_event))
         released = Released(skill, earlier_looks(ledger, recording.record, skill.digest))
         return replace(run_training(recording, suite, released), resumed=resumed)
 
@@ -393,7 +384,8 @@ def measure_skills(
     named: Sequence[tuple[str, Skill | None]], suite: Suite, split: Split | str, repeats: int, options: CallOptions
 ) -> tuple[Scoring, tuple[EvaluateResult, ...]]:
     """Measure texts on the same tasks; what measured them can compare them, too."""
-    with open_session(options.store, options.chosen, suite, options.given) as session:
+    chosen = options.chosen
+    with open_session(options.store, chosen, suite, options.given) as (_, ledger, drivers):
         for _, skill in named:
             if skill is not None:
                 expect(Skill, skill, "read one with load_skill")
@@ -404,14 +396,5 @@ def measure_skills(
             raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
         if repeats < 1:
             raise UsageError(f"expected repeats ≥ 1, found {repeats!r}")
-        scoring = Scoring(session.ledger, session.drivers, session.settings, _Events())
+        scoring = Scoring(ledger, drivers, chosen, _Events())
         return scoring, scoring.measure(named, tasks, repeats)
-
-
-def compare_skills(
-    before: Skill | None, after: Skill | None, suite: Suite, split: Split | str, repeats: int, options: CallOptions
-) -> CompareResult:
-    """Measure two texts on the same tasks, and test the second against the first."""
-    named = [("before", before), ("after", after)]
-    scoring, (first, second) = measure_skills(named, suite, split, repeats, options)
-    return CompareResult(first, second, scoring.compare(first, second))

@@ -89,7 +89,6 @@ class RecordedRunner:
         if drivers.notice:
             observer.notice(drivers.notice)
         self._probed = False
-        self._seconds: dict[str, float] = {}
         self._counted: set[str] = set()
         self._failures: dict[str, Rollout] = {}
         self._told: set[str] = set()
@@ -111,10 +110,7 @@ class RecordedRunner:
         known |= {key: self._failures[key] for key in wanted if key in self._failures}
         recorded = len(known)
         scores = _scores(known.values())
-        timed = self._seconds
-        # By whole seconds, the longest first; one that was never timed may take up to its limit.
-        lasts = {key: -round(timed.get(one.task.id, one.task.timeout)) for key, one in wanted.items()}
-        missing = sorted((key for key in wanted if key not in known), key=lasts.__getitem__)
+        missing = [key for key in wanted if key not in known]
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
@@ -237,7 +233,6 @@ class RecordedRunner:
         drivers = self._drivers
         rollout = self._masking.rollout(run_rollout(drivers.harness, request, drivers.verifier))
         self._breaker.record(rollout.reason or "failed" if rollout.score is None else "")
-        self._seconds[request.task.id] = rollout.seconds or 0.0
         return rollout
 
     def _run(self, function: "Callable[[str], R]", keys: Sequence[str]) -> "Iterator[list[tuple[str, R]]]":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
-from skillopt.rollouts import Message, Rollout, Score, Status
+from skillopt.rollouts import Rollout, Score, Status
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
@@ -53,7 +53,11 @@ def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     head.append(f"prompt:\n{shorten_middle(task.prompt, tokens // 4)}")
     text = "\n".join(head)
     left = tokens - estimate_tokens(text)
-    turns = [_render_message(message) for message in rollout.trajectory.messages[1:]]
+    turns = []
+    for message in rollout.trajectory.messages[1:]:
+        lines = [f"{message.role}: {message.text}"] if message.text else []
+        lines += [f"tool {call.name}({call.arguments}) -> {call.result}" for call in message.tool_calls]
+        turns.append("\n".join(lines))
     if left > 50 and any(turns):  # noqa: PLR2004 - fewer tokens would show nothing but the cut
         text += f"\ntrajectory:\n{_select_turns(turns, left)}"
     return text
@@ -99,9 +103,3 @@ def _select_turns(turns: Sequence[str], tokens: int) -> str:
 def render_rollouts(pairs: Iterable[tuple[Task, Rollout]], tokens: int) -> str:
     """Show rollouts one after the other, fenced as untrusted, `tokens` for each."""
     return fence("evidence", "\n\n".join(render_rollout(task, rollout, tokens) for task, rollout in pairs))
-
-
-def _render_message(message: Message) -> str:
-    lines = [f"{message.role}: {message.text}"] if message.text else []
-    lines += [f"tool {call.name}({call.arguments}) -> {call.result}" for call in message.tool_calls]
-    return "\n".join(lines)

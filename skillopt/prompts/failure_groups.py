@@ -67,9 +67,10 @@ def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGro
     found: dict[object, list[tuple[Task, Rollout]]] = {}
     for number, (task, rollout) in enumerate(failures):
         feedback = rollout.score.feedback if rollout.score else ""
-        found.setdefault((rollout.status, _normal(feedback)) if feedback.strip() else number, []).append(
-            (task, rollout)
-        )
+        # What it says, line by line: without order, repeats, spacing, case and values that are numbers.
+        lines = (" ".join(line.casefold().split()) for line in feedback.splitlines())
+        said = frozenset(_NUMBER.sub(lambda one: one[0] if one["name"] else "#", line) for line in lines if line)
+        found.setdefault((rollout.status, said) if said else number, []).append((task, rollout))
     groups = (FailureGroup(*group[0], tuple(task.id for task, _ in group[1:])) for group in found.values())
     return tuple(sorted(groups, key=lambda group: -len(group.others)))
 
@@ -108,20 +109,17 @@ def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS)
     told = {task for group in shown for task in group.ids}
     left = [group for group in groups if group.task.id not in told]
     if left:
-        text.append(
-            f"[... {sum(len(group.ids) for group in left)} more tasks failed with other feedback: "
-            f"{'; '.join(_counted(group) for group in left[:_MOST_LEFT])} ...]"
+        named = (
+            f"{len(group.ids)} by {shorten_middle(' '.join(_feedback(group).split()), _LEFT_TOKENS)!r}"
+            for group in left[:_MOST_LEFT]
         )
+        more = sum(len(group.ids) for group in left)
+        text.append(f"[... {more} more tasks failed with other feedback: {'; '.join(named)} ...]")
     return fence("evidence", "\n\n".join(text)), tuple(task for group in shown for task in group.ids)
 
 
 def _feedback(group: FailureGroup) -> str:
     return group.rollout.score.feedback if group.rollout.score else ""
-
-
-def _counted(group: FailureGroup) -> str:
-    """Name what was left out, with the number of its tasks."""
-    return f"{len(group.ids)} by {shorten_middle(' '.join(_feedback(group).split()), _LEFT_TOKENS)!r}"
 
 
 def _skeleton(feedback: str) -> tuple[str, ...]:
@@ -170,9 +168,3 @@ def _render(group: FailureGroup, tokens: int) -> str:
     head, line, rest = text.partition("\n")
     others = f"{line}{SAME_FEEDBACK}{', '.join(group.others)}" if group.others else ""
     return f"{head}{others}{line}{rest}"
-
-
-def _normal(feedback: str) -> frozenset[str]:
-    """Return what feedback says, line by line: without order, repeats, spacing, case and values that are numbers."""
-    lines = (" ".join(line.casefold().split()) for line in feedback.splitlines())
-    return frozenset(_NUMBER.sub(lambda found: found[0] if found["name"] else "#", line) for line in lines if line)

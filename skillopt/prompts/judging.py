@@ -7,7 +7,8 @@ another, and every verdict is read by itself.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal
@@ -103,10 +104,12 @@ def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: i
     if found.get("key") != key:
         raise ReplyError(f"expected the key {key!r} of this reading, found {found.get('key')!r}")
     marks = dict[int | None, str]()
-    for place, mark in _verdicts(found["verdicts"]):
-        if 1 <= place <= len(order):
-            at = order[place - 1]
-            marks[at] = mark if marks.get(at, mark) == mark else _MARKS["cannot tell"]
+    for item in found["verdicts"] if isinstance(found["verdicts"], list) else []:
+        with suppress(ValidationError):
+            verdict = _Verdict.model_validate(item)
+            if 1 <= verdict.criterion <= len(order):
+                at, mark = order[verdict.criterion - 1], _MARKS[verdict.verdict]
+                marks[at] = mark if marks.get(at, mark) == mark else _MARKS["cannot tell"]
     control = marks.get(None, "")
     if not control:
         raise ReplyError(f"expected a verdict on each of {len(order)} criteria, found one missing")
@@ -116,15 +119,6 @@ def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: i
         advice if isinstance(advice, str) else "",
         control == "y",
     )
-
-
-def _verdicts(found: object) -> Iterator[tuple[int, str]]:
-    for item in found if isinstance(found, list) else []:
-        try:
-            verdict = _Verdict.model_validate(item)
-        except ValidationError:
-            continue
-        yield verdict.criterion, _MARKS[verdict.verdict]
 
 
 def _drawn(judged: JudgedResult, asked: Sequence[int], number: int) -> tuple[list[int | None], str, str]:

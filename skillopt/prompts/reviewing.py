@@ -56,7 +56,11 @@ REVIEW_SCHEMA: Final = schema_of(_Flags)
 
 def ask_reviews(before: str, after: str) -> tuple[str, ...]:
     """Fill in the prompts of all readings of a change; none where no line is other than before."""
-    return tuple(_ask(before, after, number) for number in _READINGS) if _changed(before, after) else ()
+    skill, asked = fence("skill", quote_lines(before or "(there was none)")), []
+    for number in _READINGS if _changed(before, after) else ():
+        lines = "\n".join(f"{label}: {text}" for label, text in _drawn(before, after, number)[0].items())
+        asked.append(fill("review", skill=skill, lines=fence("lines", quote_lines(lines))))
+    return tuple(asked)
 
 
 def read_reviews(replies: Sequence[str], before: str, after: str) -> tuple[FlaggedLine, ...]:
@@ -69,12 +73,6 @@ def read_reviews(replies: Sequence[str], before: str, after: str) -> tuple[Flagg
             flagged = [FlaggedLine("", f"not read: {error}")]
         found = {one.text: one for one in flagged} | found
     return tuple(found.values())
-
-
-def _ask(before: str, after: str, number: int) -> str:
-    lines = "\n".join(f"{label}: {text}" for label, text in _drawn(before, after, number)[0].items())
-    skill = quote_lines(before or "(there was none)")
-    return fill("review", skill=fence("skill", skill), lines=fence("lines", quote_lines(lines)))
 
 
 def _read(reply: str, before: str, after: str, number: int) -> list[FlaggedLine]:

@@ -25,10 +25,6 @@ _KNOWN_TOKENS: Final = 3_000
 _MOST_READ: Final = 40
 _LONGEST_ID: Final = 48
 _NOTHING: Final = "(none)"
-_CRITERIA: Final = """;
-- {"kind": "criteria", "criteria": ["…"]}: a model judges the result by each of these sentences; each says one
-  thing so exactly that two people would judge alike"""
-_JUDGED: Final = " Use `criteria` only for what none of them can tell, last in the list."
 
 
 def _as_text(value: object) -> object:
@@ -38,16 +34,9 @@ def _as_text(value: object) -> object:
     return readable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _or_empty(value: object) -> object:
-    return [] if value is None else value
-
-
-def _or_false(value: object) -> object:
-    return False if value is None else value
-
-
 _Text = Annotated[str, BeforeValidator(_as_text)]
-_Flag = Annotated[bool, BeforeValidator(_or_false), WithJsonSchema({"type": "boolean"})]
+_LIST: Final = BeforeValidator(lambda value: [] if value is None else value)
+_Flag = Annotated[bool, BeforeValidator(lambda value: value or False), WithJsonSchema({"type": "boolean"})]
 
 
 class _File(BaseModel):
@@ -62,13 +51,13 @@ class _Check(BaseModel):
     value: _Text = ""
     absent: _Flag = False
     ignore_case: _Flag = False
-    criteria: Annotated[tuple[_Text, ...], BeforeValidator(_or_empty), Field(max_length=20)] = ()
+    criteria: Annotated[tuple[_Text, ...], _LIST, Field(max_length=20)] = ()
 
 
 class _Task(BaseModel):
     id: _Text = ""
     prompt: Annotated[str, BeforeValidator(_as_text), Field(pattern=r"\S", max_length=20_000)]
-    files: Annotated[tuple[_File, ...], BeforeValidator(_or_empty), Field(max_length=20)] = ()
+    files: Annotated[tuple[_File, ...], _LIST, Field(max_length=20)] = ()
     checks: Annotated[tuple[_Check, ...], Field(min_length=1, max_length=12)]
     near_miss: _Flag = False
     why: _Text = ""
@@ -98,7 +87,7 @@ class DraftReading:
     unread: tuple[tuple[str, str], ...] = ()
 
 
-def ask_task_drafts(skill: Skill, count: int, known: Iterable[str], *, judged: bool) -> str:
+def ask_task_drafts(skill: Skill, count: int, known: Iterable[str]) -> str:
     """Ask for drafts of tasks; `read_task_drafts` reads them."""
     texts = ((file.path, file.content) for file in skill.files if b"\0" not in file.content)
     files = "\n\n".join(f"### {path}\n{content.decode('utf-8', 'replace')}" for path, content in texts)
@@ -106,8 +95,6 @@ def ask_task_drafts(skill: Skill, count: int, known: Iterable[str], *, judged: b
     return fill(
         "write_tasks",
         count=str(count),
-        criteria=_CRITERIA if judged else "",
-        judged=_JUDGED if judged else "",
         skill=fence("skill", shorten_middle(skill.text, _SKILL_TOKENS)),
         files=fence("files", shorten_middle(files, _FILES_TOKENS)) if files else _NOTHING,
         known=fence("tasks", shorten_middle(listed, _KNOWN_TOKENS)) if listed else _NOTHING,
@@ -124,7 +111,9 @@ def read_task_drafts(reply: str, taken: Iterable[str] = ()) -> DraftReading:
     ids = set(taken)
     for number, raw in enumerate(stated[:_MOST_READ], 1):
         named = raw.get("id") if isinstance(raw, dict) else None
-        name = _free(_plain(str(named or f"task-{number}")), ids)
+        plain = re.sub(r"[^a-z0-9]+", "-", str(named or f"task-{number}").casefold())[:_LONGEST_ID].strip("-") or "task"
+        names = (plain, *(f"{plain}-{more}" for more in range(2, len(ids) + 2)))
+        name = next(one for one in names if one not in ids)
         try:
             drafts.append(_draft(name, _Task.model_validate(raw)))
         except ValidationError as error:
@@ -178,13 +167,3 @@ def _joined(specs: Sequence[VerifierSpec]) -> VerifierSpec:
 
 def _options(**options: object) -> str:
     return json.dumps(options, sort_keys=True, separators=(",", ":"))
-
-
-def _plain(name: str) -> str:
-    """Make a name of letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", name.casefold())[:_LONGEST_ID].strip("-") or "task"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 2)))
-    return next(one for one in names if one not in taken)

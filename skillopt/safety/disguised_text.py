@@ -75,7 +75,8 @@ def _is_hidden(text: str, index: int) -> bool:
     if character in (_ZWJ, _ZWNJ):
         return not _joins(text, index)
     if character in (_TEXT_STYLE, _EMOJI_STYLE):
-        return not _styles(text, index)
+        base = text[index - 1] if index else ""  # a selector follows a character that has two styles
+        return not (text[index + 1 : index + 2] == _KEYCAP if base in _KEYCAP_BASES and base else _is_pictograph(base))
     if _SELECTOR.match(character) or character in _BLANK:
         return True
     category = unicodedata.category(character)
@@ -86,14 +87,6 @@ def _is_hidden(text: str, index: int) -> bool:
         and not (character in _NUMBER_SIGNS and text[index + 1 : index + 2].isalnum())
         and not (index == 0 and character == "\ufeff")
     )
-
-
-def _styles(text: str, index: int) -> bool:
-    """Return whether a style selector follows a character that has two styles."""
-    base = text[index - 1] if index else ""
-    if base in _KEYCAP_BASES and base:
-        return text[index + 1 : index + 2] == _KEYCAP
-    return _is_pictograph(base)
 
 
 def _joins(text: str, index: int) -> bool:

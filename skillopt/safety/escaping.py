@@ -18,12 +18,12 @@ _MOST_NAMES = 12  # of a run of hidden characters, which can be a hundred thousa
 
 def escape_hidden(text: str) -> str:
     r"""Write hidden characters as their code points, in brackets; line breaks and tabs stay."""
-    return "".join(f"⟨{_names(piece)}⟩" if hidden else piece for hidden, piece in _pieces(text))
-
-
-def _names(hidden: str) -> str:
-    names = " ".join(f"U+{ord(character):04X}" for character in hidden[:_MOST_NAMES])
-    return names if len(hidden) <= _MOST_NAMES else f"{names} and {len(hidden) - _MOST_NAMES} more"
+    shown = []
+    for hidden, piece in _pieces(text):
+        names = " ".join(f"U+{ord(character):04X}" for character in piece[:_MOST_NAMES] if hidden)
+        more = f" and {len(piece) - _MOST_NAMES} more" if len(piece) > _MOST_NAMES else ""
+        shown.append(f"⟨{names}{more}⟩" if hidden else piece)
+    return "".join(shown)
 
 
 def truncate(text: str, most: int) -> str:

@@ -73,7 +73,13 @@ def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset
         known[match.kind, match.key] -= match.kind is not LintClass.CREDENTIAL  # one that is there may be there again
         if not is_known and (match.never or match.kind not in allow):
             added.append(match)
-    findings = [_finding(match) for match in added[:_MOST_FINDINGS]]
+    findings = []
+    for match in added[:_MOST_FINDINGS]:
+        shown, is_hidden = mask(match.text), match.kind is LintClass.HIDDEN_UNICODE
+        excerpt = truncate(ascii(shown) if is_hidden else repr(shown), _LONGEST_EXCERPT)
+        allowed = f"{_ADVICE.get(match.kind, _IN_WORDS)}, or allow the class {match.kind.value!r}"
+        message = f"line {match.line} adds {match.what} {excerpt}; {'remove it' if match.never else allowed}"
+        findings.append(LintFinding(match.kind, message, excerpt, match.line))
     if len(added) > _MOST_FINDINGS:
         last = findings[-1]
         findings[-1] = replace(last, message=f"{last.message} ({len(added) - _MOST_FINDINGS} more not shown)")
@@ -94,15 +100,6 @@ def find_marks(before: str, after: str, allow: frozenset[LintClass] = frozenset(
         LintFinding(LintClass.SCRIPT, f"{path} is a script that changes; read it whole", path, 1) for path in scripts
     )
     return tuple(found)
-
-
-def _finding(match: TextMatch) -> LintFinding:
-    shown = mask(match.text)
-    excerpt = truncate(ascii(shown) if match.kind is LintClass.HIDDEN_UNICODE else repr(shown), _LONGEST_EXCERPT)
-    advice = (
-        "remove it" if match.never else f"{_ADVICE.get(match.kind, _IN_WORDS)}, or allow the class {match.kind.value!r}"
-    )
-    return LintFinding(match.kind, f"line {match.line} adds {match.what} {excerpt}; {advice}", excerpt, match.line)
 
 
 @lru_cache(maxsize=64)

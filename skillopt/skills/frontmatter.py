@@ -27,16 +27,6 @@ class Frontmatter:
     values: Mapping[str, object] = field(default_factory=dict)
     lines: Mapping[ValuePath, int] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str | None:
-        """The name when it is text."""
-        return self.text("name")
-
-    @property
-    def description(self) -> str | None:
-        """The description when it is text."""
-        return self.text("description")
-
     def text(self, name: str) -> str | None:
         """Return a value when it is text."""
         value = self.values.get(name)
@@ -112,7 +102,7 @@ def _quote_value(line: str) -> str:
 
 def listed_description(document: SkillDocument) -> str:
     """Return what clients list a skill by: its description, else the first heading or paragraph of its body."""
-    described = (read_leniently(document).description or "").strip()
+    described = (read_leniently(document).text("description") or "").strip()
     lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
     return described or next((line for line in lines if line and line != "---"), "")
 

@@ -168,7 +168,7 @@ def _regions(document: SkillDocument) -> Iterator[Finding]:
 
 
 def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
-    line, name = frontmatter.line_of("name"), frontmatter.name
+    line, name = frontmatter.line_of("name"), frontmatter.text("name")
     if name is None:
         found = f"found none; add 'name: {skill.name}'"
         if "name" in frontmatter.values:
@@ -185,7 +185,7 @@ def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
-    text, line = (frontmatter.description or "").strip(), frontmatter.line_of("description")
+    text, line = (frontmatter.text("description") or "").strip(), frontmatter.line_of("description")
     if not text:
         known = "description" in frontmatter.values
         found = f"found {_kind(frontmatter.values['description'])}" if known else "found none"
@@ -247,8 +247,8 @@ def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
             "hides the skill from the model, so it is used only when a person names it; remove it unless that is meant"
         )
         yield _warning(frontmatter.line_of(hidden), f"'{hidden}: true' {message}", Level.CLAUDE_CODE)
-    size = len(frontmatter.description or "") + len(frontmatter.text("when_to_use") or "")
-    if not frontmatter.description:
+    size = len(frontmatter.text("description") or "") + len(frontmatter.text("when_to_use") or "")
+    if not frontmatter.text("description"):
         yield _warning(frontmatter.line_of("description"), _NO_DESCRIPTION, Level.CLAUDE_CODE)
     elif size > _CLAUDE_LISTING:
         message = f"description and when_to_use are cut after {_CLAUDE_LISTING} of {size} characters; shorten them"

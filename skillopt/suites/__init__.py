@@ -14,9 +14,8 @@ from skillopt.sandbox.hidden_folders import hide
 from skillopt.sandbox.roots import ExecutorChoice
 from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
-from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading
-from skillopt.tasks import Suite, Task
+from skillopt.tasks import Suite, Task, plan_splits
 
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
@@ -47,11 +46,7 @@ def plan_suite(reading: Reading) -> Suite:
         none = "at least one task, found none; add one (see `skillopt docs tasks-and-verifiers`)"
         raise SuiteError(f"{reading.path}:1: expected {requests if reading.triggers else none}")
     given = [(split, task) for split, task in reading.tasks if split is not None]
-    suite = (
-        Suite(reading.name, tuple(given))
-        if len(given) == len(tasks)
-        else plan_splits(reading.name, tasks, reading.shares)
-    )
+    suite = Suite(reading.name, tuple(given)) if len(given) == len(tasks) else plan_splits(reading.name, tasks)
     return replace(suite, skipped=len(reading.skipped), unchecked=reading.unchecked)
 
 

@@ -3,26 +3,15 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER: Final = re.compile(r"[ \t]*\[")
-_ABOVE: Final = re.compile(r"[ \t]*(?:#.*)?")
-"""A blank line or a comment, which belongs to the table below it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigLines:
-    """What to add to skillopt.toml."""
-
-    top: tuple[str, ...] = ()
-    skills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    comment: tuple[str, ...] = ()
+_FIRST_TABLE: Final = re.compile(r"^(?:[ \t]*#.*\n)*[ \t]*\[", re.MULTILINE)
+"""The header of a table, and the comments above that belong to it."""
 
 
 def quote_toml(text: str) -> str:
@@ -43,9 +32,17 @@ def skill_header(name: str) -> str:
     return f"[skills.{name if _BARE.fullmatch(name) else quote_toml(name)}]"
 
 
-def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
-    """Add lines to the text of a skillopt.toml."""
-    added = _append_tables(_insert_top(text, lines.top), lines)
+def add_to_config(text: str, path: Path, skills: Mapping[str, Sequence[str]], top: Sequence[str] = ()) -> str:
+    """Add lines to the text of a skillopt.toml: to skills, below their headers or in tables at the end, and on top."""
+    added = text
+    if top:
+        found = _FIRST_TABLE.search(text)
+        at = found.start() if found else len(text)
+        added = _with_lines(text[:at], top) + ("\n" if found else "") + text[at:]
+    for name, own in skills.items():
+        found = re.search(rf"^[ \t]*{re.escape(skill_header(name))}[^\n]*\n?", added, re.MULTILINE)
+        at = found.end() if found else len(added)
+        added = _with_lines(added[:at], own if found else ("", skill_header(name), *own)) + added[at:]
     try:
         before = tomllib.loads(text)
     except ValueError as error:
@@ -55,7 +52,8 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
     except ValueError:
         as_wanted = False
     if not as_wanted:
-        wanted = "\n".join(("", *lines.top, *_tables(lines.skills)))
+        tables = (line for name, own in skills.items() for line in ("", skill_header(name), *own))
+        wanted = "\n".join(("", *top, *tables))
         raise SettingsError(f"{path}: expected a file to which lines can be added, found another form; add:{wanted}")
     return added
 
@@ -73,42 +71,9 @@ def put_file(path: Path, text: str) -> None:
         raise UsageError(message) from error
 
 
-def _insert_top(text: str, top: tuple[str, ...]) -> str:
-    """Put settings for all skills before the first table and the comments that belong to it."""
-    if not top:
-        return text
-    lines = text.splitlines(keepends=True)
-    at = next((number for number, line in enumerate(lines) if _HEADER.match(line)), len(lines))
-    if at < len(lines):
-        while at and _ABOVE.fullmatch(lines[at - 1].rstrip("\r\n")) and lines[at - 1].strip():
-            at -= 1
-    head, tail = "".join(lines[:at]), "".join(lines[at:])
-    head += "" if not head or head.endswith("\n") else "\n"
-    return head + _block(top) + ("\n" if tail else "") + tail
-
-
-def _append_tables(text: str, lines: ConfigLines) -> str:
-    """Add lines below the header of their skill, or a table at the end."""
-    new: dict[str, tuple[str, ...]] = {}
-    for name, own in lines.skills.items():
-        header = re.compile(rf"^[ \t]*{re.escape(skill_header(name))}[^\n]*\n?", re.MULTILINE)
-        found = header.search(text)
-        if found is None:
-            new[name] = own
-            continue
-        end = "" if found[0].endswith("\n") else "\n"
-        text = text[: found.end()] + end + _block(own) + text[found.end() :]
-    parts = [*_tables(new), *(("", *lines.comment) if lines.comment else ())]
-    start = "" if not text or text.endswith("\n") else "\n"
-    return text + start + _block(parts)
-
-
-def _block(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _tables(skills: Mapping[str, tuple[str, ...]]) -> list[str]:
-    return [line for name, own in skills.items() for line in ("", skill_header(name), *own)]
+def _with_lines(text: str, lines: Sequence[str]) -> str:
+    end = "" if not text or text.endswith("\n") else "\n"
+    return text + end + "".join(f"{line}\n" for line in lines)
 
 
 def _holds(after: object, before: object) -> bool:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from skillopt.errors import SuiteError
 from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
-from skillopt.skills.folder import SKILL_FILE, is_left_out
-from skillopt.suites.reading import Source, error_at, read_suite_file
+from skillopt.skills.folder import SKILL_FILE, find_shared_file, is_left_out
+from skillopt.suites.reading import Source, error_at
 from skillopt.tasks import File
 from skillopt.verifiers import describe_invalid
 
@@ -102,7 +102,7 @@ class Folder:
         try:
             real = os.path.realpath(base / name)
         except (OSError, ValueError) as error:
-            raise _unusable(name) from error
+            raise SuiteError(f"expected the name of a file, found {name!r:.80}; correct it") from error
         if os.path.commonpath((root, real)) != root:
             raise SuiteError(f"expected a file inside {self.root}, found {name!r} that leads out of it; copy it there")
         if _is_private(Path(real), Path(root)):
@@ -115,13 +115,7 @@ class Folder:
 
     def exists(self, name: str) -> bool:
         """Return whether there is a file or folder of this name, relative to `base`."""
-        try:
-            os.stat(self.base / name)  # noqa: PTH116 - its own `exists` takes a name that is too long for none
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except (OSError, ValueError) as error:
-            raise _unusable(name) from error
-        return True
+        return os.path.exists(self.base / name)  # noqa: PTH110 - its own raises where a name is too long
 
     def glob(self, pattern: str) -> list[Path]:
         """List what fits a pattern, sorted; one that starts outside would have whole disks searched."""
@@ -137,7 +131,9 @@ class Folder:
         place = self.place(name)
         if str(place) not in self.contents:
             try:
-                self.contents[str(place)] = read_suite_file(place)
+                if problem := find_shared_file(place, place.stat().st_nlink):
+                    raise SuiteError(problem)
+                self.contents[str(place)] = place.read_bytes()
             except OSError as error:
                 raise SuiteError(f"expected a readable file {name!r}, found: {error.strerror}") from error
         return self.contents[str(place)]
@@ -207,7 +203,3 @@ def _is_private(place: Path, root: Path) -> bool:
         return any(find_credentials(place.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError):
         return True
-
-
-def _unusable(name: str) -> SuiteError:
-    return SuiteError(f"expected the name of a file, found {name!r:.80}; correct it")

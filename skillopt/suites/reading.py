@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.skills.folder import find_shared_file
 from skillopt.skills.plain_yaml import MAX_YAML_DEPTH, PlainYamlError, ValuePath, read_plain_yaml
 from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
@@ -179,14 +178,6 @@ def collide(path: str, other: str) -> bool:
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
-def read_suite_file(place: Path) -> bytes:
-    """Read a file of a suite."""
-    problem = find_shared_file(place, place.stat().st_nlink)
-    if problem:
-        raise SuiteError(problem)
-    return place.read_bytes()
-
-
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """An item of a file that cannot be run."""
@@ -223,7 +214,6 @@ class Reading:
     tasks: tuple[tuple[Split | None, Task], ...]
     skipped: tuple[Skipped, ...] = ()
     triggers: tuple[Trigger, ...] = ()
-    shares: Mapping[Split, float] | None = None
     places: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
     unchecked: int = 0
 

@@ -150,7 +150,7 @@ def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int)
         wanted = min(_A_REPLY, count - len(drafts))
         tasks = [*known, *(draft.task for draft in drafts)]
         if not broken:
-            asked = ask_task_drafts(skill, wanted, [task.prompt for task in tasks], judged=True)
+            asked = ask_task_drafts(skill, wanted, [task.prompt for task in tasks])
         (reply,) = runner.replies([broken or asked], TASK_DRAFTS_SCHEMA)
         calls += 1
         try:

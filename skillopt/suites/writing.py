@@ -16,13 +16,8 @@ from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import File, Split, Task
 
 
-def write_suite(
-    name: str, tasks: Sequence[tuple[Split | None, Task]], shares: Mapping[Split, float] | None = None
-) -> tuple[File, ...]:
+def write_suite(name: str, tasks: Sequence[tuple[Split | None, Task]]) -> tuple[File, ...]:
     """Return the files of a suite; reading them gives the same tasks."""
-    suite: dict[str, object] = {"name": name}
-    if shares is not None:
-        suite["splits"] = {split.value: share for split, share in shares.items()}
     files: list[File] = []
     entries = []
     folders = (f"files/{name}" for name in folder_names([task.id for _, task in tasks]))
@@ -30,7 +25,7 @@ def write_suite(
         entries.append(task_entry(task, split, folder))
         files += [File(f"{folder}/input/{file.path}", file.content) for file in task.files]
         files += [File(f"{folder}/reference/{file.path}", file.content) for file in task.verifier.files]
-    return (File("suite.yaml", f"{yaml_text({**suite, 'tasks': entries})}\n".encode()), *files)
+    return (File("suite.yaml", f"{yaml_text({'name': name, 'tasks': entries})}\n".encode()), *files)
 
 
 def folder_names(ids: Sequence[str]) -> Iterator[str]:

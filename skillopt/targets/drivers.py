@@ -13,7 +13,6 @@ from skillopt.errors import SettingsError
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
 from skillopt.targets.command_line.agreement import AgentTerms, expect_agreement, is_unsandboxed_by_file
-from skillopt.targets.prices import guess_full_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +21,7 @@ class Agent:
 
     register: str
     login: str
+    sessions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,12 @@ AGENTS: Final[Mapping[str, Agent]] = {
     "claude-code": Agent(
         register="claude mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.claude_code.client:find_claude_login",
+        sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
     ),
     "codex": Agent(
         register="codex mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.codex.client:find_codex_login",
+        sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
     ),
 }
 """Every agent with a driver of its own."""
@@ -87,7 +89,11 @@ def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> Driver:
     kind, _, model = name.partition("/")
     table = None if kind in HARNESSES else find_agent_table(kind, agents)
     if kind not in HARNESSES and table is None:
-        raise SettingsError(_unknown_harness(name, kind, agents))
+        known = sorted({*HARNESSES, *SHIPPED, *agents})
+        near = [f"chat/{name}"] if kind in _PROVIDERS and model else get_close_matches(kind, known, n=1, cutoff=0.5)
+        others = f"known harnesses: {', '.join(known)}, or a table [agents.{kind}]"
+        hint = f"did you mean {near[0]!r}?" if near else others
+        raise SettingsError(f"expected the name of a harness, found {name!r}; {hint}")
     _expect_demo(kind)
     driver = _OF_TABLES if table else HARNESSES[kind]
     takes = table.takes_model if table else bool({"model", "target"} & set(driver.takes))
@@ -130,14 +136,12 @@ def find_model_driver(name: str) -> Driver:
     """Find the driver of a model by its name; nothing is imported."""
     kind, _, model = name.partition("/")
     if kind not in MODELS:
-        full = guess_full_names(name)
-        if full:
-            raise SettingsError(
-                f"expected provider/model, found {name!r}; did you mean {' or '.join(map(repr, full))}?"
-            )
         near = get_close_matches(kind, MODELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(MODELS)}"
-        raise SettingsError(f"expected the name of a model, found {name!r}; {hint}")
+        whole = ", ".join(repr(f"{provider}/{model or name}") for provider in _PROVIDERS)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"choose its provider, as in {whole}, or one of {sorted(MODELS)}"
+        )
+        raise SettingsError(f"expected provider/model, found {name!r}; {hint}")
     _expect_demo(kind)
     if model and "model" not in MODELS[kind].takes:
         raise SettingsError(
@@ -175,15 +179,3 @@ def _expect_demo(kind: str) -> None:
             'expected a harness and a model that are installed, found "demo", which only a clone of the repository '
             "has; choose others with `skillopt init`, or run `make demo` in a clone"
         )
-
-
-def _unknown_harness(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:
-    provider, _, model = name.partition("/")
-    full = (name,) if provider in _PROVIDERS and model else guess_full_names(name)
-    if full:
-        meant = " or ".join(repr(one if one.partition("/")[0] in AGENTS else f"chat/{one}") for one in full)
-        return f"expected the name of a harness, found {name!r}; did you mean {meant}?"
-    known = sorted({*HARNESSES, *SHIPPED, *agents})
-    near = get_close_matches(kind, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known harnesses: {', '.join(known)}, or a table [agents.{kind}]"
-    return f"expected the name of a harness, found {name!r}; {hint}"

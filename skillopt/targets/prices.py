@@ -12,17 +12,6 @@ from skillopt.errors import SettingsError
 from skillopt.rollouts import Usage
 from skillopt.settings import Price
 
-_CLAUDES: Final = ("fable", "opus", "sonnet", "haiku")
-_FAMILIES: Final = {
-    **dict.fromkeys(
-        ("deepseek", "gemma", "gpt-oss", "granite", "llama", "ministral", "mistral", "mixtral", "phi", "qwen"),
-        "openai-compatible",
-    ),
-    **dict.fromkeys((*(f"claude-{name}" for name in _CLAUDES), "claude-3"), "anthropic"),
-    **dict.fromkeys(("gpt-", "chatgpt", "o1", "o3", "o4"), "openai"),
-}
-"""How the names of a family of models begin, and who serves them; the first that fits counts."""
-
 _CONTEXT: Final = 400_000
 """Tokens that one request can hold."""
 
@@ -68,24 +57,6 @@ def find_price(model: str, own: Mapping[str, Price]) -> Price | None:
     dated = snapshot.isdecimal() and len(snapshot) == len("YYYYMMDD")
     listed = {**PRICES, **own}
     return listed.get(model) or (listed.get(name) if dated else None)
-
-
-def guess_full_names(name: str) -> tuple[str, ...]:
-    """Guess which `provider/model` a model's bare name stands for, the likeliest first; none for an unknown family.
-
-    >>> guess_full_names("gpt-5")
-    ('openai/gpt-5',)
-    >>> guess_full_names("sonnet")
-    ('anthropic/claude-sonnet-5', 'claude-code/sonnet')
-    """
-    plain = name.strip().lower()
-    if "/" in plain:
-        return ()
-    if plain in _CLAUDES:
-        newest = next(model for model in PRICES if model.startswith(f"claude-{plain}-"))
-        return f"anthropic/{newest}", f"claude-code/{plain}"
-    family = next((provider for start, provider in _FAMILIES.items() if plain.startswith(start)), "")
-    return (f"{family}/{name}",) if family else ()
 
 
 def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:

@@ -141,13 +141,6 @@ class AgentCommand:
 def find_program(name: str, chosen: str | None) -> str:
     """Find a client's program."""
     found = shutil.which(chosen or name)
-    foreign = next(filter(None, map(shutil.which, (f"{name}.cmd", f"{name}.exe"))), None)
-    if found is None and chosen is None and foreign is not None:
-        raise ProviderError.of(
-            FailureKind.MISSING_PROGRAM,
-            f"expected the program {name!r} on the PATH, found only {foreign!r}, which is for Windows; "
-            "install it inside this system (in WSL, not beside it)",
-        )
     if found is None:
         problem = f"expected the program {chosen or name!r} on the PATH, found none; install it, or correct its path"
         raise ProviderError.of(FailureKind.MISSING_PROGRAM, problem)

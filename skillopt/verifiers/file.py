@@ -1,4 +1,4 @@
-"""Verifier `file`: a file is in the workspace, or is not, or holds a text or a pattern."""
+"""Verifier `file`: a file is in the workspace, or is not, or holds a pattern."""
 
 import os
 import re
@@ -30,7 +30,6 @@ class FileOptions(StrictOptions):
     ]
     exists: Annotated[bool, Field(description="Whether there must be such a file, or must be none.")] = True
     written: Annotated[bool, Field(description="Count only files that the target wrote.")] = False
-    contains: Annotated[str | None, Field(description="Text that one of the files holds.", min_length=1)] = None
     pattern: Annotated[
         str | None,
         Field(
@@ -39,8 +38,8 @@ class FileOptions(StrictOptions):
             max_length=LONGEST_PATTERN,
         ),
     ] = None
-    ignore_case: Annotated[bool, Field(description="Compare text and pattern without regard to case.")] = False
-    absent: Annotated[bool, Field(description="Pass when no file holds the text or the pattern.")] = False
+    ignore_case: Annotated[bool, Field(description="Match without regard to case.")] = False
+    absent: Annotated[bool, Field(description="Pass when no file holds the pattern.")] = False
     time_limit: Annotated[float, Field(description="Seconds the search of one file may take.", gt=0, le=60)] = 5.0
 
 
@@ -49,15 +48,12 @@ class FileVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = self._options = read_options(FileOptions, spec)
-        searched = options.pattern if options.contains is None else re.escape(options.contains)
-        if options.contains is not None and options.pattern is not None:
-            raise SuiteError("verifier 'file': expected one of the options 'contains' and 'pattern'; remove one")
-        if searched is not None and not options.exists:
-            raise SuiteError("verifier 'file': expected no 'contains' or 'pattern' with 'exists: false'; remove one")
-        if searched is None and options.absent:
-            raise SuiteError("verifier 'file': expected 'contains' or 'pattern' with 'absent'; add one")
+        if options.pattern is not None and not options.exists:
+            raise SuiteError("verifier 'file': expected no 'pattern' with 'exists: false'; remove one")
+        if options.pattern is None and options.absent:
+            raise SuiteError("verifier 'file': expected 'pattern' with 'absent'; add one")
         flags = re.IGNORECASE if options.ignore_case else re.NOFLAG
-        self._pattern = None if searched is None else compile_pattern("file", searched, flags)
+        self._pattern = None if options.pattern is None else compile_pattern("file", options.pattern, flags)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Look for the file, and in it."""
@@ -66,7 +62,7 @@ class FileVerifier:
         if not self._options.exists:
             return failed(f"{found[0]}: expected no such file, found one") if found else Score(1.0, passed=True)
         if not found:
-            # A pattern of paths that fits no file names none that holds the text.
+            # A pattern of paths that fits no file names none that holds it.
             is_held = not (self._options.absent and _WILD.search(name))
             return failed(f"{name}: missing") if is_held else Score(1.0, passed=True)
         if self._pattern is None:
@@ -105,7 +101,7 @@ class FileVerifier:
         content = read_workspace_file(workspace, path, 1_000_000)
         if isinstance(content, Unreadable):
             return f"{path}: {content.reason}"
-        asked = quote_json(self._options.contains or self._options.pattern)
+        asked = quote_json(self._options.pattern)
         found = search_pattern(pattern, content.decode("utf-8", "replace"), self._options.time_limit)
         if found is None:
             return f"{path}: the search for {asked} took more than {self._options.time_limit:g} s"

@@ -1,8 +1,8 @@
-"""Verifier `numeric`: the result holds the expected number, within a tolerance, compared exactly in decimal."""
+"""Verifier `numeric`: the last number of the result is the expected one, within a tolerance, exactly in decimal."""
 
 import re
 from decimal import Context, Decimal
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -26,7 +26,6 @@ class NumericOptions(ComparedOptions):
     value: Annotated[
         int | float | str | None, Field(description="The expected number; written as text it keeps all digits.")
     ] = None
-    pick: Annotated[Literal["first", "last"], Field(description="Which number of the result counts.")] = "last"
     absolute_tolerance: Annotated[float, Field(description="Largest difference.", ge=0, allow_inf_nan=False)] = 0.0
     relative_tolerance: Annotated[
         float | None,
@@ -66,7 +65,7 @@ class NumericVerifier:
         if isinstance(read, Score):
             return read
         name, text = read
-        found = find_number(text, self._options.pick)
+        found = find_number(text)
         if found is not None and found.is_finite() and self._expected.is_finite():
             close = _EXACT.subtract(found, self._expected).copy_abs() <= self._tolerance
         else:
@@ -77,8 +76,8 @@ class NumericVerifier:
         return failed(f"{name}: expected the number {self._expected}, found {seen}")
 
 
-def find_number(text: str, pick: Literal["first", "last"] = "last") -> Decimal | None:
-    """Find a number in text: `1,200.50`, `-3`, `.5`, `1e-9`, `inf`, `nan`; a currency or unit may touch it.
+def find_number(text: str) -> Decimal | None:
+    """Find the last number in text: `1,200.50`, `-3`, `.5`, `1e-9`, `inf`, `nan`; a currency or unit may touch it.
 
     >>> find_number("The total of 3 orders is $1,200.50.")
     Decimal('1200.50')
@@ -86,4 +85,4 @@ def find_number(text: str, pick: Literal["first", "last"] = "last") -> Decimal |
     found = [match[0] for match in _NUMBER.finditer(text)]
     if not found:
         return None
-    return _EXACT.create_decimal(found[0 if pick == "first" else -1].replace(",", "").replace("\u2212", "-"))
+    return _EXACT.create_decimal(found[-1].replace(",", "").replace("\u2212", "-"))

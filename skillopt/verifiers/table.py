@@ -49,9 +49,6 @@ class TableOptions(ToleranceOptions):
     """Options of the verifier `table`."""
 
     expected: Annotated[FileName, Field(description="Reference file that holds the expected table.")]
-    format: Annotated[
-        _Format | None, Field(description="_Format of the result; without it, what the name of its file says.")
-    ] = None
     key: Annotated[
         tuple[str, ...] | str,
         Field(description="Columns that identify a row; with them the order of rows does not count."),
@@ -77,7 +74,7 @@ class TableVerifier:
         options = read_options(TableOptions, spec)
         content = read_reference(spec, options.expected)
         reference_format = _format_of(options.expected)
-        self._format = options.format or _format_of(options.file or options.expected)
+        self._format = _format_of(options.file or options.expected)
         try:
             expected = read_table(content, reference_format)
         except ValueError as error:

@@ -148,7 +148,7 @@ def test_drafts_are_tried_and_wait_until_a_person_keeps_them(project: Path, run:
     config = (project / "skillopt.toml").read_text()
     assert config.startswith("# Mine.\n")
     entry = tomllib.loads(config)["skills"]["greeting"]
-    assert entry == {"path": "skills/greeting", "suite": "suites/greeting/suite.yaml"}
+    assert entry == {"path": "skills/greeting", "suite": "suites/greeting"}
     suite = {task.id: task for _, task in load_suite(project / entry["suite"]).splits}
     assert suite["bye"].tags == ("near-miss",)
     assert suite["file"].prompt == HARD["prompt"]

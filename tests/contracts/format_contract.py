@@ -32,7 +32,7 @@ class FormatContract:
         if not reading.tasks:
             assert reading.triggers
             return
-        for file in write_suite(reading.name, reading.tasks, reading.shares):
+        for file in write_suite(reading.name, reading.tasks):
             (tmp_path / file.path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file.path).write_bytes(file.content)
         assert read_tasks(tmp_path).tasks == reading.tasks

@@ -68,7 +68,7 @@ def _expect_only_description(before: SkillDocument, after: SkillDocument, text: 
         fields.append([(name, repr(value)) for name, value in items if name != "description"])
     found = read_frontmatter(after)
     same = [name for name, _ in fields[0]] == [name for name, _ in fields[1]] and before.body == after.body
-    if not same or found is None or found.description != text:
+    if not same or found is None or found.text("description") != text:
         raise SkillError(
             f"SKILL.md:{found.line_of('description') if found else 1}: expected a description that can be replaced by "
             "itself, found one that is not; write it as 'description: …' on a line of its own"

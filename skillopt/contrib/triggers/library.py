@@ -124,7 +124,7 @@ def listed_texts(document: SkillDocument) -> tuple[str | None, str | None]:
         " ".join(one.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for one in (text, f"{text}{more}")
     )
-    return codex if front.description else None, None if hidden else claude
+    return codex if front.text("description") else None, None if hidden else claude
 
 
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:

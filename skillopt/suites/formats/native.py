@@ -10,7 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from skillopt.errors import RepositoryError, SuiteError
 from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
-from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, Source, check_inputs, collide, error_at, read_json_lines, read_yaml
 from skillopt.tasks import Environment, File, Split, Task, Tree, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
@@ -105,7 +104,6 @@ class SuiteEntry(_Entry):
     """A suite file."""
 
     name: Annotated[str | None, Field(min_length=1)] = None
-    splits: dict[Split, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
     defaults: TaskDefaults = TaskDefaults()
     tasks: tuple[TaskEntry, ...] = ()
 
@@ -117,10 +115,10 @@ _KEYS: Final = [
 
 
 def read_native(path: Path) -> Reading:
-    """Read a suite folder (`suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, in this order), or a single file."""
+    """Read a suite folder (`suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, in this order), or a single other file."""
     folder = path if path.is_dir() else path.parent
     reader = _Reader(Folder(folder, folder))
-    if path.is_file():
+    if path.is_file() and path.name not in ("suite.yaml", "tasks.jsonl"):
         reader.read(path)
         return reader.finish(path, path.stem)
     main, lines = folder / "suite.yaml", folder / "tasks.jsonl"
@@ -152,7 +150,6 @@ class _Written:
 class _Reader:
     folder: Folder
     entry: SuiteEntry = field(default_factory=SuiteEntry)
-    source: Source | None = None
     written: list[_Written] = field(default_factory=list)
 
     def read(self, path: Path) -> None:
@@ -160,9 +157,9 @@ class _Reader:
         if path.suffix == ".jsonl":
             self.written += [_Written(source, (), _validate(TaskEntry, source)) for source in read_json_lines(path)]
             return
-        self.source = read_yaml(path)
-        self.entry = _validate(SuiteEntry, self.source)
-        self.written += [_Written(self.source, ("tasks", at), entry) for at, entry in enumerate(self.entry.tasks)]
+        source = read_yaml(path)
+        self.entry = _validate(SuiteEntry, source)
+        self.written += [_Written(source, ("tasks", at), entry) for at, entry in enumerate(self.entry.tasks)]
 
     def finish(self, path: Path, name: str) -> Reading:
         """Build the tasks and put each in its split."""
@@ -186,38 +183,26 @@ class _Reader:
         given = [written.entry.split for written in self.written]
         # Of lines only: to find a task in YAML its file is read again.
         lines = {each.entry.id: (each.source.path, each.source.line_of(())) for each in self.written if not each.place}
-        self._check_splits(path, tasks)
+        self._check_splits(path)
         placed = tuple(zip(given, tasks, strict=True))
-        return Reading("native", self.entry.name or name, path, placed, shares=self.entry.splits, places=lines)
+        return Reading("native", self.entry.name or name, path, placed, places=lines)
 
-    def _check_splits(self, path: Path, tasks: list[Task]) -> None:
-        """Refuse splits and shares that could not teach and judge; `test` is optional."""
-        shares, used = self.entry.splits, {written.entry.split for written in self.written}
+    def _check_splits(self, path: Path) -> None:
+        """Refuse splits that could not teach and judge; `test` is optional."""
+        used = {written.entry.split for written in self.written}
         if None in used and len(used) > 1:
             without = next(written for written in self.written if written.entry.split is None)
             raise without.error(
                 "expected a `split` as other tasks have, found none; add it, or remove it from all tasks"
             )
-        if shares is None and None in used:
-            return
-        problem = ""
-        if shares is not None and None not in used:
-            problem = "expected either shares here or a `split` in the tasks, found both; remove one"
-        elif shares is not None and not any(shares.values()):
-            problem = (
-                "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.5}, or remove them"
+        missing = next((split for split in (Split.TRAIN, Split.VAL) if None not in used and split not in used), None)
+        if missing is not None:
+            raise error_at(
+                path,
+                1,
+                f"expected tasks in 'train' and in 'val', found none of {len(self.written)} in {missing.value!r}; add "
+                "tasks, change their `split`, or give none at all, and splits are planned",
             )
-        else:
-            planned = {split for split, _ in plan_splits("", tasks, shares).splits} if shares else used
-            missing = next((split for split in (Split.TRAIN, Split.VAL) if split not in planned), None)
-            if missing is not None:
-                problem = (
-                    f"expected tasks in 'train' and in 'val', found none of {len(tasks)} in {missing.value!r}; "
-                    "add tasks, change what is given, or give no splits at all, and they are planned"
-                )
-        if problem:
-            place = path if self.source is None else self.source.path
-            raise error_at(place, 1 if self.source is None else self.source.line_of(("splits",)), problem)
 
     def _task(self, written: _Written) -> Task:
         entry, defaults = written.entry, self.entry.defaults

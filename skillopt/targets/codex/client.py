@@ -213,4 +213,4 @@ def _listed_name(skill: Skill) -> str:
         frontmatter = read_frontmatter(skill.document)
     except SkillError:
         return skill.name
-    return (frontmatter.name if frontmatter else None) or skill.name
+    return (frontmatter.text("name") if frontmatter else None) or skill.name

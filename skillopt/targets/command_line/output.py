@@ -179,15 +179,11 @@ def _parsed(text: str) -> tuple[JsonValue, ...]:
 
 
 def _holds(found: JsonValue, condition: Condition) -> bool:
-    return all(_is_value(_value_at(found, place), wanted) for place, wanted in condition.items())
-
-
-def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> bool:  # noqa: FBT001 - a value from a file
-    if isinstance(wanted, bool):
-        return found is wanted
-    if isinstance(wanted, int):
-        return isinstance(found, int | float) and not isinstance(found, bool) and found == wanted
-    return found is not None and as_text(found) in ((wanted,) if isinstance(wanted, str) else wanted)
+    values = ((_value_at(found, place), wanted) for place, wanted in condition.items())
+    return all(
+        value is wanted if isinstance(wanted, bool) else value is not None and as_text(value) == wanted
+        for value, wanted in values
+    )
 
 
 def _value_at(found: JsonValue, place: Place) -> JsonValue:

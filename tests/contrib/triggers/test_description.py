@@ -38,7 +38,7 @@ def test_a_description_is_replaced_and_every_other_byte_stays(front: str, newlin
     changed = with_description(SkillDocument("---" + newline + front.replace("\n", newline) + rest), text)
     found = read_frontmatter(changed)
     assert found is not None
-    assert found.description == text
+    assert found.text("description") == text
     line = next(line for line in changed.text.splitlines(keepends=True) if line.startswith("description: "))
     assert changed.text == "---" + newline + before.replace("DESCRIPTION" + newline, line) + rest
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from skillopt.loop.caps import least_rollouts, plan_rollouts, settle_folds
 from skillopt.settings import GateRule, Settings
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Split, Suite, Task, VerifierSpec, plan_splits
 
 
 def suite(count: int) -> Suite:

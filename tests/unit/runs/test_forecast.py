@@ -18,8 +18,7 @@ from skillopt.runs.forecast import (
 )
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import File, Suite, Task, VerifierSpec
+from skillopt.tasks import File, Suite, Task, VerifierSpec, plan_splits
 
 RECORDED = (Cost(100, 1.0, 60.0, 9), Cost(1000, 2.0, 30.0, 9))
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n- Trim spaces.\n"))

@@ -99,4 +99,4 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
 def test_a_broken_frontmatter_is_read_line_by_line(yaml: str, name: str | None, description: str | None) -> None:
     found = read_leniently(SkillDocument(f"---\n{yaml}\n---\nbody\n"))
 
-    assert (found.name, found.description) == (name, description)
+    assert (found.text("name"), found.text("description")) == (name, description)

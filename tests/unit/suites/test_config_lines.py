@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SettingsError
-from skillopt.suites.config_lines import ConfigLines, add_to_config, quote_toml, skill_header
+from skillopt.suites.config_lines import add_to_config, quote_toml, skill_header
 
 FILE = Path("skillopt.toml")
 TEXT = """\
@@ -25,7 +25,7 @@ path = "skills/rows"
 
 
 def add(text: str, *top: str, **skills: tuple[str, ...]) -> str:
-    return add_to_config(text, ConfigLines(top, skills), FILE)
+    return add_to_config(text, FILE, skills, top)
 
 
 def test_a_skill_gets_its_lines_below_its_header_or_a_table_at_the_end() -> None:

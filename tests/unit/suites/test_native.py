@@ -120,7 +120,7 @@ tasks:
         ("name: !!python/object:os.system x\n", "1: expected plain values, found the YAML tag"),
         ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs tasks-and-verifiers`)"),
         ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
-        ("splits: {trian: 1}\n", "1: splits.trian: expected 'train', 'val' or 'test', found 'trian'"),
+        (ONE + "  split: trian\n", "4: tasks.0.split: expected 'train', 'val' or 'test', found 'trian'"),
         ("tasks:\n- id: a\n  promt: b\n", "3: unknown key 'tasks.0.promt'; did you mean 'prompt'?"),
         ("tasks:\n- id: a\n  prompt: ' '\n", "3: tasks.0.prompt: expected a text that is not blank, found ' '"),
         (ONE + "  files:\n  - {path: b}\n", "5: tasks.0.files.0: expected either 'text' or 'source'"),
@@ -132,8 +132,7 @@ tasks:
         (f"tasks:\n{THREE}- {{id: val, prompt: z, {EXACT}, split: val}}\n", "5: task 'val': expected an id that"),
         (f"tasks:\n{THREE}- {{id: d, prompt: DO  val, {EXACT}, split: val}}\n", "5: task 'd': expected another prompt"),
         (f"tasks:\n{THREE}- {{id: d, prompt: z, {EXACT}}}\n", "5: task 'd': expected a `split`"),
-        (f"tasks:\n{THREE}\nsplits: {{train: 1}}\n", "6: expected either shares"),
-        (f"splits: {{train: 1, val: 1}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n", "1: expected tasks in 'train'"),
+        (f"tasks:\n- {{id: d, prompt: z, split: val, {EXACT}}}\n", "1: expected tasks in 'train'"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.tasks import Split, Task, VerifierSpec, plan_splits
 
 
 def tasks(count: int) -> list[Task]:
@@ -23,18 +22,4 @@ def test_few_tasks_are_two_folds_of_equal_size_and_all_of_them_decide(count: int
 )
 def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes: tuple[int, int, int]) -> None:
     found = plan_splits("s", tasks(count))
-    assert (*(len(found.tasks(split)) for split in Split), found.folds) == (*sizes, None)
-
-
-@pytest.mark.parametrize(
-    ("shares", "sizes"),
-    [
-        ({Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}, (10, 4, 6)),
-        ({Split.TRAIN: 1, Split.VAL: 1}, (10, 10, 0)),
-        ({Split.TRAIN: 100, Split.VAL: 1, Split.TEST: 1}, (18, 1, 1)),
-        ({Split.TEST: 0.0, Split.TRAIN: 2, Split.VAL: 1}, (13, 7, 0)),
-    ],
-)
-def test_stated_shares_are_filled_and_none_is_empty(shares: dict[Split, float], sizes: tuple[int, int, int]) -> None:
-    found = plan_splits("s", tasks(20), shares)
     assert (*(len(found.tasks(split)) for split in Split), found.folds) == (*sizes, None)

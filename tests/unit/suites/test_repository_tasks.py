@@ -37,7 +37,7 @@ def entry(project: Path, name: str, prompt: str = "Read hotel bills.") -> dict[s
 
 
 def test_a_task_begins_with_a_commit_below_its_own_files_and_its_check_has_those_of_another(project: Path) -> None:
-    add_tasks(project / "suites" / "agents" / "suite.yaml", [entry(project, "one")])
+    add_tasks(project / "suites" / "agents", [entry(project, "one")])
     ((_, task),) = load_suite(project / "suites" / "agents").splits
 
     assert [file.path for file in task.files] == ["ledger/taxi.py"]
@@ -50,7 +50,7 @@ def test_a_task_begins_with_a_commit_below_its_own_files_and_its_check_has_those
 
 
 def test_tasks_of_other_commits_are_other_tasks_and_are_written_with_their_commit(project: Path) -> None:
-    add_tasks(project / "suites" / "agents" / "suite.yaml", [entry(project, "one")])
+    add_tasks(project / "suites" / "agents", [entry(project, "one")])
     ((_, task),) = load_suite(project / "suites" / "agents").splits
     assert task.tree is not None
     other = replace(task, tree=replace(task.tree, commit="1" * 40))

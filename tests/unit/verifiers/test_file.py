@@ -16,7 +16,7 @@ class TestFileVerifier(VerifierContract):
     wrong = b"hullo\n"
 
     def spec(self) -> VerifierSpec:
-        return make_spec("file", path="output.txt", contains="hello")
+        return make_spec("file", path="output.txt", pattern="hello")
 
 
 def score(spec: VerifierSpec, files: dict[str, bytes], changed: tuple[str, ...] = ()) -> Score:
@@ -57,12 +57,10 @@ def test_one_of_several_files_holding_the_text_is_enough_and_one_is_too_many() -
     files = {"a.txt": b"done", "b.txt": b"SECRET"}
 
     assert score(make_spec("file", path="*.txt", pattern="sec+ret", ignore_case=True), files).passed
-    assert (
-        'a.txt: expected "secret", found' in score(make_spec("file", path="*.txt", contains="secret"), files).feedback
-    )
+    assert 'a.txt: expected "secret", found' in score(make_spec("file", path="*.txt", pattern="secret"), files).feedback
     assert (
         'b.txt: expected no "SECRET"'
-        in score(make_spec("file", path="*.txt", contains="SECRET", absent=True), files).feedback
+        in score(make_spec("file", path="*.txt", pattern="SECRET", absent=True), files).feedback
     )
 
 
@@ -74,7 +72,7 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("skillopt.verifiers.file.time", SimpleNamespace(monotonic=lambda: next(clock)))
     text = b"done" if absent else b""
-    spec = make_spec("file", path="*.txt", contains="done" if not absent else "SECRET", absent=absent)
+    spec = make_spec("file", path="*.txt", pattern="done" if not absent else "SECRET", absent=absent)
 
     found = score(spec, {f"{number}.txt": text for number in range(5)})
 
@@ -85,9 +83,8 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"contains": "a", "pattern": "a"}, "expected one of the options 'contains' and 'pattern'"),
-        ({"contains": "a", "exists": False}, "with 'exists: false'"),
-        ({"absent": True}, "expected 'contains' or 'pattern' with 'absent'"),
+        ({"pattern": "a", "exists": False}, "with 'exists: false'"),
+        ({"absent": True}, "expected 'pattern' with 'absent'"),
         ({"pattern": "("}, "expected a regular expression"),
         ({"path": "../a"}, "path: expected a relative path"),
     ],
