@@ -7,15 +7,9 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["fill", "prompt_names"]
+__all__ = ["fill"]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-
-
-def prompt_names() -> tuple[str, ...]:
-    """List the prompts."""
-    found = (entry.name for entry in files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
 
 
 def fill(name: str, **values: str) -> str:
