@@ -17,8 +17,7 @@ def fill(name: str, **values: str) -> str:
     template = _template(name)
     wanted = set(_PLACEHOLDER.findall(template))
     if wanted != values.keys():
-        message = f"prompt {name!r} expects {sorted(wanted)}, found {sorted(values)}"
-        raise ValueError(message)
+        raise ValueError(f"prompt {name!r} expects {sorted(wanted)}, found {sorted(values)}")
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
