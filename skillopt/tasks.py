@@ -260,25 +260,22 @@ class Suite:
         contents: dict[str, tuple[str, Split]] = {}
         for split, task in self.splits:
             if task.id in ids:
-                message = (
+                raise SuiteError(
                     f"suite {self.name!r}: task id {task.id!r} stands in {ids[task.id]} and {split}; ids must be unique"
                 )
-                raise SuiteError(message)
             ids[task.id] = split
             twin = contents.setdefault(task.content_digest, (task.id, split))
             if twin[0] != task.id:
-                message = (
+                raise SuiteError(
                     f"suite {self.name!r}: tasks {twin[0]!r} ({twin[1]}) and {task.id!r} ({split}) have the same "
                     "prompt and input files; remove one, a task may not be seen twice"
                 )
-                raise SuiteError(message)
         if self.folds is not None:
             folded = sorted(task.id for fold in self.folds for task in fold)
             if set(ids.values()) - {Split.VAL} or folded != sorted(ids):
-                message = (
+                raise SuiteError(
                     f"suite {self.name!r}: expected each task in val and in one fold, found {folded}; mend the folds"
                 )
-                raise SuiteError(message)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """List the tasks of one split in the order of the source."""

@@ -31,7 +31,7 @@ for name in found:
             raise
 assert pathlib.Path(skillopt.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
 assert pathlib.Path(skillopt_mcp.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
-assert skillopt.prompts.prompt_names(), "the prompts are not packed"
+assert skillopt.prompts.fill("repair", problem="", reply="", prompt=""), "the prompts are not packed"
 assert render_page(RunView("r", "s")), "the stylesheet of reports is not packed"
 assert all(skillopt_mcp.prompts.get_prompt(offer.name, {}) for offer in skillopt_mcp.prompts.PROMPTS)
 assert make_server(pathlib.Path(".")).instructions, "the instructions are not packed"

@@ -7,15 +7,9 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["fill", "prompt_names"]
+__all__ = ["fill"]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-
-
-def prompt_names() -> tuple[str, ...]:
-    """List the prompts."""
-    found = (entry.name for entry in files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
 
 
 def fill(name: str, **values: str) -> str:
@@ -23,8 +17,7 @@ def fill(name: str, **values: str) -> str:
     template = _template(name)
     wanted = set(_PLACEHOLDER.findall(template))
     if wanted != values.keys():
-        message = f"prompt {name!r} expects {sorted(wanted)}, found {sorted(values)}"
-        raise ValueError(message)
+        raise ValueError(f"prompt {name!r} expects {sorted(wanted)}, found {sorted(values)}")
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 

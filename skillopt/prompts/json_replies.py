@@ -45,8 +45,7 @@ def read_object(reply: str, shape: type[M], key: str) -> M:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the object"
-        message = f"{place}: {describe_mistake(first)}"
-        raise ReplyError(message) from error
+        raise ReplyError(f"{place}: {describe_mistake(first)}") from error
 
 
 def find_object(reply: str, key: str, part: str = "") -> dict[str, object]:

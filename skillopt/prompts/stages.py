@@ -163,8 +163,7 @@ def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     by_id = {edit.id: edit for edit in edits}
     strangers = [identity for identity in order if identity not in by_id]
     if strangers:
-        message = f"expected ids among {sorted(by_id)}, found {strangers}"
-        raise ReplyError(message)
+        raise ReplyError(f"expected ids among {sorted(by_id)}, found {strangers}")
     named = tuple(dict.fromkeys(order))
     return tuple(by_id[identity] for identity in named) + tuple(edit for edit in edits if edit.id not in named)
 

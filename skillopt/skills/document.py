@@ -229,11 +229,10 @@ class SkillDocument:
         inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline
         for region in self.regions:
             if region.name == name and not region.closed:
-                message = (
+                raise SkillError(
                     f"SKILL.md:{self.line_of(region.start)}: expected an end to the protected region {name!r}, "
                     f"found none; add the line <!-- skillopt:end {name} --> where it ends"
                 )
-                raise SkillError(message)
             if region.name == name:
                 return SkillDocument(self.text[: region.inner[0]] + inner + self.text[region.inner[1] :])
         lead = "" if not self.text else newline if self.text.endswith(("\n", "\r")) else newline * 2

@@ -34,12 +34,9 @@ def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
     """Find tasks whose prompts are alike, and whose files are too, but for those that both have."""
     wordings = {text: wording([text]) for text in {task.prompt for _, task in placed}}
     for (part, one), (other_part, other) in combinations(placed, 2):
-        if part == other_part:
-            continue
-        alike = 1.0 if one.prompt == other.prompt else likeness(wordings[one.prompt], wordings[other.prompt])
-        if alike < ALIKE:
-            continue
-        if is_same_data(one, other):
+        same = one.prompt == other.prompt
+        alike = 0.0 if part == other_part else 1.0 if same else likeness(wordings[one.prompt], wordings[other.prompt])
+        if alike >= ALIKE and is_same_data(one, other):
             reason = f"{alike:.0%} of the wording of their prompts is the same"
             yield SplitLeak(one.id, other.id, (part, other_part), reason)
 

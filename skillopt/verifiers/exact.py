@@ -43,13 +43,10 @@ class ExactVerifier:
         read = read_text(*given)
         if isinstance(read, Score):
             return read
-        wanted, found = (self._normal(text).split("\n") for text in (self._text, read[1]))
+        texts = (text.strip() if self._options.strip else text for text in (self._text, read[1]))
+        wanted, found = ((text.casefold() if self._options.ignore_case else text).split("\n") for text in texts)
         if found == wanted:
             return Score(1.0, passed=True)
         pairs = enumerate(zip_longest(wanted, found))  # a line that is not there is null
         line, left, right = next((at, left, right) for at, (left, right) in pairs if left != right)
         return failed(f"{read[0]} line {line + 1}: expected {quote_json(left)}, found {quote_json(right)}")
-
-    def _normal(self, text: str) -> str:
-        text = text.strip() if self._options.strip else text
-        return text.casefold() if self._options.ignore_case else text
