@@ -50,7 +50,7 @@ class Stream(Enum):
     NO_SKILL = 10
     """Comparisons of skills with no skill, outside of any training."""
     SHRINK = 12
-    """Comparisons of a text that was shortened, or moved to a new upstream, with the one before."""
+    """Comparisons of a text that was shortened with the one before."""
 
     def repeat(self, number: int) -> int:
         """Index of a repeat of a task in this stream; repeats are numbered from 0 to 999,999."""

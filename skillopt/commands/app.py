@@ -40,7 +40,6 @@ _OWN: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "diff": ("diff:diff", "Show what changed between two versions of the skill."),
         "show": ("show:show", "Show a version: what changed, and why."),
         "take": ("decisions:take", "Make the draft a version after you approve it."),
-        "update": ("update:update", "Merge a new upstream text of the skill with what was learned."),
         "rollback": ("decisions:rollback", "Publish an older version as a new commit."),
         "decline": ("decisions:decline", "Refuse versions, the draft, or edits."),
     },

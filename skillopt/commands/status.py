@@ -2,7 +2,6 @@
 
 from contextlib import closing, suppress
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -49,8 +48,8 @@ def _new_upstream(project: Project, skill: str) -> str:
     with suppress(SkilloptError):  # the skill may be gone by now
         target, repository = project.target(Selection(skill, folder=project.root)), project.repository()
         if repository.versions(target.name) and is_new_text(target, repository, target.skill()):
-            path = quote(repository.relative(target.folder))
-            return f"{skill}: {path} has a new text; skillopt update {skill} --onto {path} keeps what was learned"
+            place = repository.relative(target.folder)
+            return f"{skill}: {place} has a new text; git merge it into skillopt/{skill} to keep what was learned"
     return ""
 
 

@@ -17,7 +17,7 @@ from skillopt.skills.edits import Edit
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind, is_upstream
+from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import (
     EditLine,
     NumberedEdit,
@@ -147,8 +147,7 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
         there = read_version(repository, place.name, onto, place.branch.path, missing_ok=True)
         if there.text:
             return there.shipped, onto
-    below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
-    return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
+    return place.text(offered[0].parent), ""
 
 
 def undecline(

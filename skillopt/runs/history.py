@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Final
 
 from skillopt.errors import RemoteError, SkilloptError, UsageError
@@ -25,8 +24,8 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind, is_upstream
-from skillopt.versions.decisions import Decisions, PersonsWord, edits_of, needed_of, read_decisions
+from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind
+from skillopt.versions.decisions import PersonsWord, edits_of, needed_of, read_decisions
 from skillopt.versions.refusals import adopt_renamed, want_again
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import NewVersion, Repository
@@ -240,16 +239,7 @@ def _starting_commit(versions: Sequence[Version]) -> str:
         kind = commit_kind(version)
         if kind == "undeclined":
             break
-        if kind == "declined" or (kind == "start" and (version.merged or is_upstream(version))):
-            return version.sha
-    return upstream_commit(versions)
-
-
-def upstream_commit(versions: Sequence[Version]) -> str:
-    """Return the commit with the text that what was learned builds on: the newest upstream that nobody declined."""
-    declined = Decisions(tuple(versions)).declined
-    for above, version in pairwise(versions):
-        if is_upstream(version) and above.sha not in declined:
+        if kind == "declined" or (kind == "start" and version.merged):
             return version.sha
     oldest = _oldest_trained(versions)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha

@@ -1,6 +1,5 @@
 """Plan of a run before anything is spent: target, suite, drivers, first text, and what run it continues."""
 
-import shlex
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -162,8 +161,8 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
         return newest
     raise UsageError(
         f"{target.folder} was changed after branch skillopt/{target.name} was trained; say where to start: worktree, "
-        "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree). Of a new "
-        f"upstream text, `skillopt update {target.name} --onto {shlex.quote(path)}` keeps what was learned"
+        "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree); to keep both, "
+        f"git merge the new text into skillopt/{target.name} first"
     )
 
 

@@ -54,7 +54,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm, is_upstream
+from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm
 from skillopt.versions.decisions import edit_trailers, edits_of, needed_trailers
 from skillopt.versions.refusals import read_refusals
 from skillopt.versions.repository import NewVersion, Repository
@@ -253,14 +253,12 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
         )
     tip = repository.branch_tip(target.name)
     now = target.skill().digest if tip is None else _digest(branch, tip)
-    start = repository.commit(draft.parent) if draft.parent else draft
-    measured = start.parent if is_upstream(start) else draft.parent
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
     if now == _digest(branch, draft.sha):
         return f"{place} already has the text of the draft; there is nothing to take"
-    if now != _digest(branch, measured):
+    if now != _digest(branch, draft.parent):
         return (
-            f"the draft was measured against {measured[:10]}, and {place} has changed since; train again with "
+            f"the draft was measured against {draft.parent[:10]}, and {place} has changed since; train again with "
             f"`skillopt optimize {target.name}`, or review it with `skillopt diff {target.name} draft`"
         )
     return ""

@@ -85,10 +85,6 @@ TAKEN: Final = "Taken-By"
 ROLLBACK: Final = "Rollback-To"
 """Trailers of a version: one that the gate accepted, a draft that a person took, and an older one again."""
 
-UPSTREAM: Final = "Upstream"
-"""Trailer with the revision, or the digest of the files, of the new upstream text that a version or draft is based on;
-also of the start that has the text itself."""
-
 DECLINED: Final = "Declined"
 UNDECLINED: Final = "Undeclined"
 """Trailers with a version or draft that people refused, or had refused and want after all; there is one for each."""
@@ -115,11 +111,6 @@ def commit_kind(version: Version) -> str:
     """Return what a commit is: a decision, a version, a `draft`, the `start` of training, or one of `people`."""
     none = "start" if version.trailer("Skill") else "people"
     return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), none)
-
-
-def is_upstream(version: Version) -> bool:
-    """Return whether a commit has the text of a new upstream, below the version that learned edits make of it."""
-    return commit_kind(version) == "start" and bool(version.trailer(UPSTREAM))
 
 
 _VALUES = re.compile(r" (?=\w+=)")

@@ -25,7 +25,6 @@ ARGUMENTS = {
     "optimize": FAST,
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
-    "update": ("rows", "--onto", "skills/rows"),
     "write-tasks": ("rows",),
 }
 """What a command is given that needs more than its name; a new command needs no row if it needs nothing."""
@@ -57,7 +56,7 @@ MORE = (
     *("gate HEAD~1 --summary a.md --github a.txt", "gate HEAD~1 --summary no/a.md"),
     *("decline rows 1 --reason no", "decline --undo rows", "take rows", "show draft rows", "suite check rows --json"),
     *("shrink rows --dry-run",),
-    *("import suites/rows.jsonl --to copy", "init --harness opencode", "update rows --onto skills/rows --json"),
+    *("import suites/rows.jsonl --to copy", "init --harness opencode"),
 )
 """Commands with options that print more of a project."""
 

@@ -90,10 +90,6 @@ def test_the_commands_of_the_page_on_shrinking_work_in_order(tmp_path: Path) -> 
     rules = ["Write dates as YYYY-MM-DD.", "Write e-mail addresses in lower case.", *(f"Care, {n}." for n in range(9))]
     with (folder / "skills/my-skill/SKILL.md").open("a", encoding="utf-8") as file:
         file.writelines(f"- {rule}\n" for rule in rules)
-    upstream = tmp_path / "upstream" / "my-skill" / "SKILL.md"
-    upstream.parent.mkdir(parents=True)
-    text = (folder / "skills/my-skill/SKILL.md").read_text(encoding="utf-8")
-    upstream.write_text(text.replace("# Rows\n", "# Rows\n\nNews.\n"), encoding="utf-8")
     shrinking = blocks(CHECKOUT / "docs" / "training.md", "console", "Shrink")
     listing = blocks(CHECKOUT / "docs" / "triggers.md", "console", "The listing budget")
     shown = [line for block in (*shrinking, *listing) for line in block.splitlines()]
