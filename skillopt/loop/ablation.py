@@ -90,7 +90,7 @@ class LeaveOut:
         if self.restored:
             return f"{self.restored} fails without all lines that nothing seems to need alone"
         if not self.without:
-            return "kept by its patch test; no run was made without it"
+            return "by its patch test; no run was made without it"
         if self.kept:
             return f"ablation, {runs}: tasks fail without it"
         return f"ablation, {runs}: no loss without it{f', though {self.failed} failed' if self.failed else ''}"
