@@ -5,26 +5,22 @@ guessed: an anchor that is missing or ambiguous is an error.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, assert_never
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
-from skillopt.skills.document import Section, SkillDocument, estimate_tokens
+from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file, split_text
 
 _WORDS = re.compile(r"\s*\S+")
 _NUMBERS = re.compile(r"(\d+)")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t]*#*[ \t]*(?:\n|\Z)")
-_PATH = " > "
-_LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-_MARKER: Final = re.compile(r"[ \t]*(?:(?P<bullet>[-*+])|\d{1,9}[.)])[ \t]{1,4}")
-_OTHER_BULLET: Final = re.compile(r"^[-*+](?=[ \t])", re.MULTILINE)
 
 
 class Op(StrEnum):
@@ -294,7 +290,7 @@ def _close_up(splices: Sequence[_Splice]) -> list[_Splice]:
     closed = list(splices)
     for at, (first, second) in enumerate(pairwise(splices), 1):
         here = first.start == first.end == second.start == second.end
-        if here and _LIST_ITEM.match(first.new.lstrip("\r\n")) and _LIST_ITEM.match(second.new.lstrip("\r\n")):
+        if here and LIST_ITEM.match(first.new.lstrip("\r\n")) and LIST_ITEM.match(second.new.lstrip("\r\n")):
             newline = "\r\n" if "\r\n" in second.new else "\n"
             lead = "" if first.new.endswith(("\n", "\r")) else newline
             closed[at] = replace(second, new=lead + second.new.lstrip("\r\n"))
@@ -310,18 +306,18 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
     """Find what an edit replaces, and by what; an add replaces nothing, behind an anchor or at a section's end."""
     content = edit.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if edit.op is Op.ADD and edit.anchor:
-        end = _line_end(document, _find_anchor(document, edit.anchor, edit.id)[1])
-        splice = _Splice(edit, end, end, _fit_lines(document, content, end))
+        end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
+        splice = _Splice(edit, end, end, fit_lines(document, content, end))
     elif edit.op is Op.ADD:
-        last = _find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
+        last = find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
         end = max(document.body_start, len(document.text[:last].rstrip()))
-        splice = _Splice(edit, end, end, _fit_lines(document, content, end))
+        splice = _Splice(edit, end, end, fit_lines(document, content, end))
     elif edit.op is Op.REWRITE:
         splice = _rewriting(document, edit, content)
     else:
-        start, end = _find_anchor(document, edit.anchor, edit.id)
+        start, end = find_anchor(document, edit.anchor, edit.id)
         line_start = max((at for at in document.line_starts if at <= start), default=0)
-        last = _line_end(document, end)
+        last = line_end(document, end)
         fills = not document.text[line_start:start].strip() and not document.text[end:last].strip()
         if edit.op is Op.DELETE and fills:  # its line ending goes with it
             start = max(line_start, document.body_start)
@@ -337,7 +333,7 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
 
 def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     """Put a text in the place of a section's own one, with a blank line around it; the heading stays."""
-    section = _find_section(document, edit.section, edit.id)
+    section = find_section(document, edit.section, edit.id)
     inner = (other.start for other in document.sections if section.start < other.start < section.end)
     start, end = section.body, min(inner, default=section.end)
     heading = _HEADING.match(content)
@@ -348,99 +344,6 @@ def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     below = "\n\n" if end < len(document.text) else "\n"
     lead = "\n" if document.text[:start].endswith(("\n", "\r")) else "\n\n"
     return _Splice(edit, start, end, f"{lead}{content}{below}")
-
-
-def _find_anchor(document: SkillDocument, text: str, edit: str) -> tuple[int, int]:
-    """Find the only place of a text in the body, as offsets."""
-    anchor = text.strip("\r\n")
-    if document.newline == "\r\n" and "\r\n" not in anchor:
-        anchor = anchor.replace("\n", "\r\n")
-    first = document.text.find(anchor, document.body_start)
-    if first < 0:
-        if anchor in document.text:
-            raise ProtectedTextError(f"edit {edit!r}: {text!r} is in the frontmatter, which edits may not touch")
-        hint = partial(_nearest, anchor, document)
-        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once in the body, found it nowhere; ", hint)
-    again = document.text.find(anchor, first + 1)
-    if again >= 0:
-        lines = f"lines {document.line_of(first)} and {document.line_of(again)}"
-        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once, found it on {lines}; quote more text")
-    return first, first + len(anchor)
-
-
-def _find_section(document: SkillDocument, address: str, edit: str) -> Section:
-    """Find the only section with a title or, where several have the same, with a path such as `Rules > Dates`."""
-    wanted = address.lstrip("# ").strip()
-    paths = _paths(document)
-    found, by_path = [section for section, path in paths if path[-1] == wanted], list[Section]()
-    if len(found) != 1:
-        parts = [part.lstrip("# ").strip() for part in wanted.split(_PATH.strip())]
-        for section, path in paths if len(parts) > 1 else ():
-            left = iter(path)  # the titles of the path, in order and ending with its last one
-            if parts[-1] == path[-1] and all(part in left for part in parts):
-                by_path.append(section)
-        found = by_path or found
-    if len(found) == 1:
-        return found[0]
-    counts = Counter(path[-1] for _, path in paths)
-    titles = ", ".join(repr(path[-1] if counts[path[-1]] == 1 else _PATH.join(path)) for _, path in paths) or "none"
-    raise EditConflictError(
-        f"edit {edit!r}: expected one section {address!r}, found {len(found)}; the sections are {titles}"
-    )
-
-
-def _line_end(document: SkillDocument, offset: int) -> int:
-    """Find the end of the line on which an offset lies, its line ending not included."""
-    ends = [at for mark in "\r\n" if (at := document.text.find(mark, offset)) >= 0]
-    return min(ends, default=len(document.text))
-
-
-@lru_cache(maxsize=16)
-def _paths(document: SkillDocument) -> tuple[tuple[Section, tuple[str, ...]], ...]:
-    """List the sections, each with the titles of the headings above it and its own; edits name them again and again."""
-    found: list[tuple[Section, tuple[str, ...]]] = []
-    for section in document.sections:
-        above = [(other, path) for other, path in found if other.end >= section.end and other.level < section.level]
-        found.append((section, (*(above[-1][1] if above else ()), section.title)))
-    return tuple(found)
-
-
-def _nearest(text: str, document: SkillDocument) -> str:
-    """Name the most similar text of a document, or say that none is alike at all."""
-    texts = [block.text for block in document.blocks]
-    scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in texts)
-    ratio, best = max(scored, default=(0.0, ""))
-    alike = ratio > 0.3  # noqa: PLR2004 - below, the texts share little but letters
-    return f"the nearest text is {best!r}" if alike else "the body has no text like it"
-
-
-def _fit_lines(document: SkillDocument, content: str, end: int) -> str:
-    r"""Return what to insert at an offset that ends a line, with a blank line unless a list goes on.
-
-    A list item becomes a sibling of the item above it. Anything else that comes into the middle of a list becomes a
-    part of the item above it.
-    """
-    if not document.text[document.body_start : end].strip():
-        lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"
-        return f"{lead}{content}\n"
-    if document.script:
-        return f"\n{content}"
-    above = [block for block in document.blocks if block.start < end <= block.end]  # the innermost comes last
-    marker = _MARKER.match(above[-1].text) if above else None
-    if marker is None:
-        return f"\n\n{content}"
-    own = _MARKER.match(content)
-    if own and bool(own["bullet"]) == bool(marker["bullet"]):
-        margin = marker[0][: len(marker[0]) - len(marker[0].lstrip())]
-        fitted = _OTHER_BULLET.sub(marker["bullet"], content) if marker["bullet"] else content
-        return "\n" + (fitted if content[:1].isspace() else _indent(fitted, margin))
-    if content[:1].isspace() or not document.continues_list(end):
-        return ("\n" if own else "\n\n") + content
-    return ("\n" if own else "\n\n") + _indent(content, " " * len(marker[0].expandtabs(4)))
-
-
-def _indent(content: str, margin: str) -> str:
-    return "\n".join(margin + line if line else line for line in content.split("\n"))
 
 
 _CLOSING: Final = re.compile(r"[ \t>]*(?:`{3,}|~{3,})\s*")
