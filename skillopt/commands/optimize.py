@@ -29,6 +29,7 @@ from skillopt.commands.spending import ask_to_train
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
 from skillopt.safety.escaping import count_noun, escape_terminal
+from skillopt.storage.locks import mark_reported
 
 _TESTED: Final = {
     "accept": "shown to be better",
@@ -60,6 +61,7 @@ def optimize(
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
     news, shown = news_of_run(selection, made)
     typer.echo(as_json_text(asdict(found) | news) if as_json else fold_lines("\n".join(_text(found, shown))))
+    mark_reported(selection.project().root, found.run)
 
 
 def _text(result: Optimized, news: Sequence[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_unreported
 from skillopt.tasks import Suite
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import fork_of
@@ -100,6 +101,9 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     same = next((run for run in runs if run.config == config), None)
     if same is not None and same.state != "finished" and _started_so(plan, same, start):
         return ledger.begin_run(same), True
+    if same is not None and is_unreported(ledger.path.parent.parent, same.id) and _started_so(plan, same, start):
+        ledger.end_run(same.id, "stopped", "its result was never shown")
+        return ledger.begin_run(same), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
 
 
@@ -111,7 +115,7 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     if run.refusals != plan.refusals:
         return False  # people refused something since
     newest = next(iter(repository.versions(name)), None)
-    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "dropped")
+    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
         return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":

@@ -52,7 +52,7 @@ from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import is_locked
+from skillopt.storage.locks import is_locked, mark_unreported
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, DESCRIPTION, NEEDS_A_PERSON, Version, disarm
 from skillopt.versions.decisions import edit_trailers, edits_of, needed_trailers
@@ -159,6 +159,7 @@ class RecordedRun(Recording):
             self._commit(event, at)
             self._spent = 0.0
         elif isinstance(event, RunEnded):
+            mark_unreported(self._ledger.path.parent.parent, self.record.id)
             self.draft = _publish_draft(self._plan.repository, self._ledger, self.record)
 
     def interrupted(self) -> None:

@@ -19,7 +19,7 @@ from skillopt.shrink.shrinking import SHRINK, expect_shrinkable, shrink, shrink_
 from skillopt.shrink.units import find_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
+from skillopt.storage.locks import mark_reported, writer_lock
 
 _PROPOSER: Final = "ablation"
 _LEAST: Final = 5
@@ -108,6 +108,7 @@ def shrink_skill(
         run = RecordedRun(plan, ledger, record, observer)
         events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, drop_unexercised=drop_unexercised))
     decided = next((event for event in reversed(events) if isinstance(event, GateDecided)), None)
+    mark_reported(root, record.id)
     return Shrunk(
         run=record.id,
         skill=name,

@@ -104,6 +104,7 @@ MOST_A_DAY: Final = 20
 """Refusals of this kind in 24 hours, for one skill and suite, after which no proposal is looked at."""
 
 _REFUSED: Final = "refused"
+_UNREPORTED: Final = "unreported"
 
 
 def note_refused(root: Path, skill: str, suite_digest: str, proposal: str, now: datetime | None = None) -> None:
@@ -118,6 +119,24 @@ def count_refused(root: Path, skill: str, suite_digest: str) -> tuple[int, int]:
     times = [at for _, at in _refusals(root, f"{skill}-{suite_digest[:12]}")]
     since = datetime.now(UTC) - timedelta(days=1)
     return len(times), sum(at >= since for at in times)
+
+
+def mark_unreported(root: Path, run: str) -> None:
+    """Note, before a run is recorded as finished, that its result is still to be shown: a kill may come in between."""
+    folder = state_folder(root) / _UNREPORTED
+    folder.mkdir(exist_ok=True)
+    (folder / run).touch()
+
+
+def mark_reported(root: Path, run: str) -> None:
+    """Note that the result of a run was shown; one that is shown again is no mistake."""
+    with suppress(OSError):  # in a folder that cannot be written it is shown once more, for nothing
+        _place(root, _UNREPORTED, run).unlink(missing_ok=True)
+
+
+def is_unreported(root: Path, run: str) -> bool:
+    """Return whether nobody was shown the result of a run."""
+    return _place(root, _UNREPORTED, run).exists()
 
 
 def _refusals(root: Path, name: str) -> Iterator[tuple[str, datetime]]:

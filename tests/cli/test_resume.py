@@ -8,9 +8,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from skillopt.rollouts import Reply, Rollout
 from skillopt.runs.jobs import start_evaluation
 from skillopt.storage.jobs import Job, JobState, find_job, wait_for_job
 from skillopt.storage.ledger import Ledger, unpack_answer
+from skillopt.storage.locks import is_unreported
 from tests.fakes.held_provider import HeldProvider, HeldRun, held_run, read_until
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -127,6 +129,52 @@ def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     assert ended.returncode == 0, ended.stderr
     assert look(project) == reference.ended
     assert set(committed) <= set(tips(project))
+
+
+def test_a_run_that_was_killed_after_its_last_event_is_shown_and_no_other_begins(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    command = ("optimize", "rows", "--json", "--set", f"workers={WORKERS}")
+    kill_before_the_result_is_printed(project, *command)
+    with closing(Ledger.open(project, read_only=True)) as ledger:
+        (run,) = ledger.runs()
+    assert run.state == "finished"
+    paid, versions = recorded(project), tips(project)
+    shown = json.loads(skillopt_process(project, *command).stdout)
+    assert (shown["run"], shown["versions"][::-1]) == (run.id, versions[: len(shown["versions"])])
+    assert (shown["resumed"], shown["paid_rollouts"], shown["paid_calls"]) == (True, 0, 0)
+    assert (recorded(project), tips(project)) == (paid, versions)
+    assert not is_unreported(project, run.id)
+    assert json.loads(skillopt_process(project, *command).stdout)["run"] != run.id
+
+
+def kill_before_the_result_is_printed(folder: Path, *command: str) -> None:
+    """Kill a command that has ended its run and cannot print the result, because nobody reads its full pipe."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    os.write(writing, bytes(2**20))  # as much of it as there is space for
+    os.set_blocking(writing, True)
+    arguments = [sys.executable, "-m", "skillopt", *command]
+    with subprocess.Popen(arguments, cwd=folder, stdout=writing, stderr=subprocess.DEVNULL) as process:
+        limit = Timer(120, process.kill)
+        limit.start()
+        while process.poll() is None and not has_finished(folder):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        process.kill()
+        limit.cancel()
+    os.close(reading)
+    os.close(writing)
+    assert process.returncode == -signal.SIGKILL
+
+
+def has_finished(folder: Path) -> bool:
+    """Return whether the one run of a project is recorded as finished."""
+    path = folder / ".skillopt" / "ledger.db"
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(path)) as database, suppress(sqlite3.OperationalError):  # its tables are being made
+        return database.execute("SELECT 1 FROM runs WHERE state = 'finished'").fetchone() is not None
+    return False
 
 
 @pytest.fixture
