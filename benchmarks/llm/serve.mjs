@@ -5,7 +5,7 @@
 // Prints its port. One thread an answer: with more, small machines spend their time waiting. Answers are the most
 // likely tokens. A context keeps the system prompt that it read, with the skill, and a request takes a free context that
 // has its own. The system prompt is always read by itself and the rest in one go: what is read together rounds alike, so
-// that an answer does not depend on what was asked before.
+// that an answer does not depend on what was asked before. An answer whose client has gone is given up.
 import { createServer } from "node:http";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -37,14 +37,14 @@ function render(messages) {
 
 const keeps = (system, sequence) => system.length > 0 && system.every((token, at) => sequence.contextTokens[at] === token);
 
-async function complete([system, rest], most, sequence) {
+async function complete([system, rest], most, sequence, isGone) {
   const said = [];
   const cached = keeps(system, sequence) ? system.length : 0;
   await sequence.eraseContextTokenRanges([{ start: cached, end: sequence.nextTokenIndex }]);
   if (system.length > cached) await sequence.evaluateWithoutGeneratingNewTokens(system);
   for await (const token of sequence.evaluate(rest, { temperature: 0 })) { // until the token that ends an answer
     said.push(token);
-    if (said.length >= most) break;
+    if (said.length >= most || isGone()) break;
   }
   const ended = said.length >= most ? "length" : "stop";
   const message = { role: "assistant", content: model.detokenize(said) };
@@ -63,11 +63,11 @@ function take([system]) {
   return free.splice(Math.max(own, 0), 1)[0];
 }
 
-async function inTurn({ messages, max_tokens: most }) {
+async function inTurn({ messages, max_tokens: most }, isGone) {
   const asked = render(messages);
   const sequence = free.length ? take(asked) : await new Promise((resolve) => waiting.push(resolve));
   try {
-    return await complete(asked, most, sequence);
+    return isGone() ? {} : await complete(asked, most, sequence, isGone);
   } finally {
     const next = waiting.shift();
     if (next) next(sequence);
@@ -84,7 +84,7 @@ const server = createServer(async (request, response) => {
     return;
   }
   try {
-    response.end(JSON.stringify(await inTurn(JSON.parse(Buffer.concat(parts).toString()))));
+    response.end(JSON.stringify(await inTurn(JSON.parse(Buffer.concat(parts).toString()), () => response.destroyed)));
   } catch (error) {
     response.statusCode = error instanceof SyntaxError ? 400 : 500;
     response.end(JSON.stringify({ error: { message: String(error) } }));
