@@ -26,7 +26,7 @@ from pathlib import Path
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _CONTRIB = "skillopt/contrib/"
-_MOST = {"core": 42_682, "contrib": 7_500}
+_MOST = {"core": 42_695, "contrib": 7_500}
 """Most lines of `*.py` of the two kinds of code; a number changes only with an issue."""
 _MOST_POSITIONAL = 5
 _VARIADIC = frozenset({"digest_of", "people_commits", "run_git"})

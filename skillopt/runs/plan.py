@@ -7,10 +7,12 @@ from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
+from skillopt.execution.records import recorded_events
 from skillopt.loop.caps import settle_folds
+from skillopt.loop.events import VersionAccepted
 from skillopt.project import Selection, Target
 from skillopt.sandbox.processes import shell_problem
-from skillopt.skills.document import Skill
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, skill_at_place
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -101,10 +103,21 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     same = next((run for run in runs if run.config == config), None)
     if same is not None and same.state != "finished" and _started_so(plan, same, start):
         return ledger.begin_run(same), True
-    if same is not None and is_unreported(ledger.path.parent.parent, same.id) and _started_so(plan, same, start):
+    unshown = same is not None and is_unreported(ledger.path.parent.parent, same.id) and _started_so(plan, same, start)
+    if same is not None and unshown and _is_untouched(plan, ledger, same, start):
         ledger.end_run(same.id, "stopped", "its result was never shown")
         return ledger.begin_run(same), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
+
+
+def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
+    """Return whether training would go on from the text that a run ended with."""
+    if start == "worktree":
+        return True
+    ended = decode_skill(run.skill, run.start)
+    for event in recorded_events(ledger, run.id):
+        ended = ended.with_document(SkillDocument(event.text)) if isinstance(event, VersionAccepted) else ended
+    return incumbent_of(plan.target, plan.repository, start).digest == ended.digest
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
